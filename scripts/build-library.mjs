@@ -1,0 +1,56 @@
+/**
+ * Builds the library part into dist/lib: JavaScript and declarations that resolve for a consumer.
+ * `--lenient` (npm's `prepare`, run by every install) reports type errors without failing the install;
+ * `npm run check` is where they fail.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+const root = path.resolve(import.meta.dirname, "..");
+const output = path.join(root, "dist/lib");
+const lenient = process.argv.includes("--lenient");
+
+/** `#lib/a/b.ts` is a private alias of this repository: in the build it becomes a relative path. */
+export const rewriteAliases = (text, fromFolder) =>
+  text.replace(/(["'])#lib\/([^"']+?)\.tsx?\1/g, (_, quote, target) => {
+    const relative = path.posix.relative(fromFolder, target);
+    return `${quote}${relative.startsWith(".") ? relative : `./${relative}`}.js${quote}`;
+  });
+
+const rewriteFolder = (folder) => {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) rewriteFolder(file);
+    else if (/\.(js|d\.ts)$/.test(entry.name)) {
+      const text = readFileSync(file, "utf8");
+      const next = rewriteAliases(text, path.relative(output, folder).split(path.sep).join("/"));
+      if (next !== text) writeFileSync(file, next);
+    }
+  }
+};
+
+const main = () => {
+  const compiler = path.join(root, "node_modules/typescript/bin/tsc");
+  if (!existsSync(compiler)) {
+    // `npm ci --omit=dev` has no compiler; the host runs from its bundle and needs no library build.
+    console.log("build-library: typescript is not installed, skipped");
+    return 0;
+  }
+  if (!existsSync(path.join(root, "lib/index.ts"))) {
+    console.log("build-library: lib/index.ts does not exist yet, skipped");
+    return 0;
+  }
+  rmSync(output, { recursive: true, force: true });
+  const run = spawnSync(process.execPath, [compiler, "-p", path.join(root, "tsconfig.lib.json")], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (existsSync(output)) rewriteFolder(output);
+  if (run.status === 0) return 0;
+  console.error(run.stdout.split("\n").slice(0, 20).join("\n"));
+  console.error("build-library: the library has type errors (run `npm run check:types`)");
+  return lenient ? 0 : 1;
+};
+
+if (process.argv[1] === import.meta.filename) process.exit(main());

@@ -1,0 +1,2 @@
+/** Placeholder until the shared server exists: see tests/support/postgres.ts. */
+export default function setup(): void {}

@@ -1,0 +1,41 @@
+import { defaultServerConditions } from "vite";
+import { defineConfig } from "vitest/config";
+
+/** `effect-agent` and its subpaths mean the sources here, never a build that may be stale. */
+const conditions = ["effect-agent-source", ...defaultServerConditions];
+
+const needsPostgres = {
+  globalSetup: ["tests/support/postgres.global.ts"],
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+};
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    testTimeout: 20_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["tests/**/*.test.{ts,tsx}"],
+          exclude: ["tests/**/*.{pg,crash}.test.ts", "tests/e2e/**"],
+        },
+      },
+      { extends: true, test: { ...needsPostgres, name: "pg", include: ["tests/**/*.pg.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          ...needsPostgres,
+          name: "crash",
+          include: ["tests/**/*.crash.test.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
+        },
+      },
+    ],
+  },
+});
