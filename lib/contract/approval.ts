@@ -1,0 +1,97 @@
+/**
+ * What an approval request says. Computed by host code from decoded parameters
+ * when the call is gated, stored as it is, and shown to people unchanged (`A-02`).
+ */
+import * as Schema from "effect/Schema";
+import {
+  AgentId,
+  ApprovalRequestId,
+  Digest,
+  EpochMillis,
+  RunId,
+  SubmissionId,
+  ThreadId,
+  ToolCallId,
+} from "./ids.ts";
+import { utf8ByteLength } from "./json/utf8.ts";
+import { Risk } from "./status.ts";
+
+/** Bounds of one request (`A-02`); bytes are UTF-8. */
+export const approvalLimits = {
+  maxTargets: 32,
+  maxTargetBytes: 2_048,
+  maxTargetsBytes: 65_536,
+  maxSummaryBytes: 2_048,
+  maxPreviewBytes: 8_192,
+  maxPreviewDepth: 16,
+  maxPreviewNodes: 4_096,
+  /** A denial reason is an answer of a person and goes to the model (`A-06`). */
+  maxReasonBytes: 2_048,
+} as const;
+
+const atMostBytes = (maxBytes: number) =>
+  Schema.makeFilter<string>((text) => text.length <= maxBytes && utf8ByteLength(text) <= maxBytes, {
+    expected: `text of at most ${maxBytes} UTF-8 bytes`,
+  });
+
+/** One normalised resource the call would act on (`A-03`). */
+export const ApprovalTarget = Schema.Struct({
+  kind: Schema.NonEmptyString.check(atMostBytes(256)),
+  id: Schema.NonEmptyString.check(atMostBytes(approvalLimits.maxTargetBytes - 256)),
+});
+export type ApprovalTarget = typeof ApprovalTarget.Type;
+
+/** What a denial or an expiry does to the run (`A-06`, `A-07`). */
+export const DenialRule = Schema.Literals(["recoverable", "terminal"]);
+export type DenialRule = typeof DenialRule.Type;
+
+/** When a request stops being answerable; `"never"` only where a tool says so (`A-07`). */
+export const ApprovalExpiry = Schema.Union([EpochMillis, Schema.Literal("never")]);
+export type ApprovalExpiry = typeof ApprovalExpiry.Type;
+
+/** Hidden characters (control, bidi, zero width, tags) found in the text of the request, so a screen can warn. */
+export const HiddenCharacters = Schema.Struct({
+  count: Schema.Int,
+  /** Distinct code points as `U+XXXX`, at most 16. */
+  codePoints: Schema.Array(Schema.String).check(Schema.isMaxLength(16)),
+  /** JSON pointers of parameters that contain some, at most 16. */
+  places: Schema.Array(Schema.String).check(Schema.isMaxLength(16)),
+});
+export type HiddenCharacters = typeof HiddenCharacters.Type;
+
+/** One approval request, whole (`A-02`). It covers exactly one call with exactly these parameters (`A-12`). */
+export const ApprovalRequestContent = Schema.Struct({
+  requestId: ApprovalRequestId,
+  agentId: AgentId,
+  threadId: ThreadId,
+  runId: RunId,
+  submissionId: Schema.optionalKey(SubmissionId),
+  /** Id of the turn that declared the call. */
+  turnId: Schema.String,
+  /** 1 for the first turn of the run. */
+  turnNumber: Schema.Int,
+  callId: ToolCallId,
+  toolName: Schema.String,
+  /** Encoded arguments exactly as the model wrote them. */
+  parameters: Schema.Json,
+  /** The same after decoding, in the tool's own encoding with defaults filled in: what will run. */
+  effectiveParameters: Schema.Json,
+  /** Digest of `effectiveParameters`; a decision names it (`A-09`). */
+  parametersDigest: Digest,
+  targets: Schema.Array(ApprovalTarget).check(Schema.isMaxLength(approvalLimits.maxTargets)),
+  /** Redacted view of the parameters; their structure only, where the tool has no redactor (`A-04`). */
+  preview: Schema.Json,
+  /** Whether `preview` is the default structure or what the tool's redactor reveals. */
+  previewSource: Schema.Literals(["structure", "tool"]),
+  summary: Schema.NonEmptyString.check(atMostBytes(approvalLimits.maxSummaryBytes)),
+  risk: Risk,
+  denial: DenialRule,
+  requestedAt: EpochMillis,
+  expiresAt: ApprovalExpiry,
+  /** Who started the run; absent when nobody is known. */
+  requester: Schema.optionalKey(Schema.String),
+  approversRequired: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+  selfApproval: Schema.Boolean,
+  hiddenCharacters: Schema.optionalKey(HiddenCharacters),
+});
+export type ApprovalRequestContent = typeof ApprovalRequestContent.Type;
