@@ -14,7 +14,8 @@ const targetOf = (specifier, importer) => {
 };
 
 const isInside = (target, prefix) => {
-  if (prefix.endsWith(":") || (prefix.endsWith("/") && prefix.startsWith("@"))) return target.startsWith(prefix);
+  if (prefix.endsWith(":") || (prefix.endsWith("/") && prefix.startsWith("@")))
+    return target.startsWith(prefix);
   if (prefix.endsWith("/*.ts")) {
     const folder = prefix.slice(0, -"*.ts".length);
     return target.startsWith(folder) && !target.slice(folder.length).includes("/");
@@ -32,10 +33,20 @@ export const brokenArrow = (importer, target, typeOnly) => {
   if (room === undefined) return undefined;
   const refused = (room.never ?? []).find((prefix) => isInside(target, prefix));
   if (refused !== undefined && !(typeOnly && refused === "effect")) return room.why;
-  if (room.only !== undefined && isOurs(target) && !room.only.some((prefix) => isInside(target, prefix))) return room.why;
+  if (
+    room.only !== undefined &&
+    isOurs(target) &&
+    !room.only.some((prefix) => isInside(target, prefix))
+  )
+    return room.why;
   const feature = /^components\/([^/]+)\//.exec(importer)?.[1];
   const other = /^components\/([^/]+)\//.exec(target)?.[1];
-  if (feature !== undefined && other !== undefined && feature !== other && !primitives.includes(other)) {
+  if (
+    feature !== undefined &&
+    other !== undefined &&
+    feature !== other &&
+    !primitives.includes(other)
+  ) {
     return "a feature never imports another feature: move what both need into a primitive folder";
   }
   return undefined;
@@ -47,7 +58,8 @@ const roomArrows = {
     const check = (node, source, typeOnly) => {
       if (source === null || source === undefined || typeof source.value !== "string") return;
       const why = brokenArrow(importer, targetOf(source.value, importer), typeOnly);
-      if (why !== undefined) context.report({ node, message: `${importer} may not import ${source.value}: ${why}.` });
+      if (why !== undefined)
+        context.report({ node, message: `${importer} may not import ${source.value}: ${why}.` });
     };
     return {
       ImportDeclaration: (node) => check(node, node.source, node.importKind === "type"),
@@ -81,12 +93,25 @@ const noAmbientTime = {
   create: (context) => ({
     MemberExpression(node) {
       if (node.object.type !== "Identifier" || node.property.type !== "Identifier") return;
-      const hit = ambient.find(([object, property]) => object === node.object.name && property === node.property.name);
-      if (hit) context.report({ node, message: `${hit[0]}.${hit[1]} cannot be controlled by a test: use ${hit[2]}.` });
+      const hit = ambient.find(
+        ([object, property]) => object === node.object.name && property === node.property.name,
+      );
+      if (hit)
+        context.report({
+          node,
+          message: `${hit[0]}.${hit[1]} cannot be controlled by a test: use ${hit[2]}.`,
+        });
     },
     NewExpression(node) {
-      if (node.callee.type === "Identifier" && node.callee.name === "Date" && node.arguments.length === 0) {
-        context.report({ node, message: "new Date() cannot be controlled by a test: use DateTime.now." });
+      if (
+        node.callee.type === "Identifier" &&
+        node.callee.name === "Date" &&
+        node.arguments.length === 0
+      ) {
+        context.report({
+          node,
+          message: "new Date() cannot be controlled by a test: use DateTime.now.",
+        });
       }
     },
   }),
@@ -96,13 +121,19 @@ const explainedCast = {
   create(context) {
     const commentLines = new Set();
     for (const comment of context.sourceCode.getAllComments()) {
-      for (let line = comment.loc.start.line; line <= comment.loc.end.line; line += 1) commentLines.add(line);
+      for (let line = comment.loc.start.line; line <= comment.loc.end.line; line += 1)
+        commentLines.add(line);
     }
     const report = (node, what) => {
       // A reason stands on the same line, or within the lines from the statement's start to just above it.
       let statement = node;
-      while (statement.parent && !/Statement$|Declaration$|PropertyDefinition|^Property$/.test(statement.type)) statement = statement.parent;
-      for (let line = statement.loc.start.line - 1; line <= node.loc.end.line; line += 1) if (commentLines.has(line)) return;
+      while (
+        statement.parent &&
+        !/Statement$|Declaration$|PropertyDefinition|^Property$/.test(statement.type)
+      )
+        statement = statement.parent;
+      for (let line = statement.loc.start.line - 1; line <= node.loc.end.line; line += 1)
+        if (commentLines.has(line)) return;
       context.report({ node, message: `${what} needs a one-line comment that says why it holds.` });
     };
     return {

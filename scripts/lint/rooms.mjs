@@ -2,10 +2,34 @@
  * The dependency arrows of docs/architecture.md as data. A room is a folder; `only` lists what it may import
  * inside this repository, `never` what it may not, packages included. The first room whose prefix fits wins.
  */
-const browserForbids = ["effect", "effect/unstable/ai", "effect/unstable/sql", "@effect/", "node:", "next", "react"];
-const hostForbids = ["node:", "react", "next", "@effect/sql-pg", "@effect/platform-node", "effect/unstable/sql"];
+const browserForbids = [
+  "effect",
+  "effect/unstable/ai",
+  "effect/unstable/sql",
+  "@effect/",
+  "node:",
+  "next",
+  "react",
+];
+const hostForbids = [
+  "node:",
+  "react",
+  "next",
+  "@effect/sql-pg",
+  "@effect/platform-node",
+  "effect/unstable/sql",
+];
 const clientSide = ["lib/contract", "lib/client", "components", "app"];
-const rulesBelowEngine = ["server", "app", "components", "tests", "lib/engine", "lib/client", "lib/testing", "lib/*.ts"];
+const rulesBelowEngine = [
+  "server",
+  "app",
+  "components",
+  "tests",
+  "lib/engine",
+  "lib/client",
+  "lib/testing",
+  "lib/*.ts",
+];
 
 /** Component folders that carry no domain words: every feature may use them. */
 export const primitives = ["ui", "status", "feedback", "shell", "json", "timeline"];
@@ -26,14 +50,25 @@ export const rooms = [
   },
   {
     room: "lib/engine",
-    never: ["server", "app", "components", "tests", "lib/client", "lib/testing", "lib/*.ts", ...hostForbids],
+    never: [
+      "server",
+      "app",
+      "components",
+      "tests",
+      "lib/client",
+      "lib/testing",
+      "lib/*.ts",
+      ...hostForbids,
+    ],
     why: "the engine is host-neutral and sits below lib/index",
   },
-  ...["agent", "exposure", "approval", "authorization", "scheduling", "diagnostics", "durable"].map((name) => ({
-    room: `lib/${name}`,
-    never: [...rulesBelowEngine, ...hostForbids],
-    why: `lib/${name} sits below lib/engine: the engine imports it, never the other way round`,
-  })),
+  ...["agent", "exposure", "approval", "authorization", "scheduling", "diagnostics", "durable"].map(
+    (name) => ({
+      room: `lib/${name}`,
+      never: [...rulesBelowEngine, ...hostForbids],
+      why: `lib/${name} sits below lib/engine: the engine imports it, never the other way round`,
+    }),
+  ),
   {
     room: "lib",
     never: ["server", "app", "components", "tests", "lib/client", ...hostForbids],
