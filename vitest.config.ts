@@ -1,3 +1,4 @@
+import "./scripts/node20.mjs";
 import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
 

@@ -21,7 +21,15 @@ import type { DatabaseUser } from "#server/postgres/embedded/database-user.ts";
 import { EmbeddedPostgresRefused } from "#server/postgres/embedded/EmbeddedPostgresRefused.ts";
 import type { PostgresFolder } from "#server/postgres/embedded/folder.ts";
 import { ownFolder } from "#server/postgres/embedded/folder.ts";
-import { livingPostmaster } from "#server/postgres/embedded/postmaster-pid.ts";
+import { isAlive, livingPostmaster } from "#server/postgres/embedded/postmaster-pid.ts";
+
+/** PostgreSQL gets no secrets of ours, and speaks one language in its log. */
+const environment = {
+  PATH: process.env["PATH"] ?? "",
+  LC_ALL: "C",
+  TZ: "UTC",
+  NODE_ENV: "production",
+} as const;
 
 const maxLogBytes = 10 * 1024 * 1024;
 
@@ -50,7 +58,7 @@ const runProgram = (
     const child = spawn(command, args, {
       cwd,
       stdio: ["ignore", "pipe", "pipe"],
-      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC" },
+      env: environment,
       ...identity(user),
     });
     let output = "";
@@ -162,7 +170,7 @@ export const spawnServer = (
     cwd: folder.base,
     detached: true,
     stdio: ["ignore", log, log],
-    env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC" },
+    env: environment,
     ...identity(user),
   });
   child.on("error", () => undefined);
@@ -171,10 +179,8 @@ export const spawnServer = (
   return child;
 };
 
-const gone = (dataFolder: string) =>
-  Effect.suspend(() =>
-    livingPostmaster(dataFolder) === undefined ? Effect.void : Effect.fail("alive" as const),
-  );
+const gone = (pid: number) =>
+  Effect.suspend(() => (isAlive(pid) ? Effect.fail("alive" as const) : Effect.void));
 
 const signal = (pid: number, name: NodeJS.Signals) =>
   Effect.sync(() => {
@@ -191,7 +197,7 @@ export const stopServer = Effect.fn("EmbeddedPostgres.stopServer")(function* (da
   if (running === undefined) return;
   yield* signal(running.pid, "SIGINT");
   const wait = (times: number) =>
-    gone(dataFolder).pipe(Effect.retry({ schedule: Schedule.spaced(25), times }));
+    gone(running.pid).pipe(Effect.retry({ schedule: Schedule.spaced(25), times }));
   yield* wait(140).pipe(
     Effect.catch(() => signal(running.pid, "SIGQUIT").pipe(Effect.andThen(wait(40)))),
     Effect.catch(() => signal(running.pid, "SIGKILL")),

@@ -17,24 +17,28 @@ export const parsePostmasterPid = (text: string): Postmaster | undefined => {
   return { pid, port, ready: lines[7] === "ready" };
 };
 
-export const isAlive = (pid: number): boolean => {
+/** The fields of /proc/<pid>/stat after the name, which stands in parentheses and may hold spaces. */
+const statOf = (pid: number): ReadonlyArray<string> => {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it lives and belongs to somebody else.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  } catch {
+    return [];
   }
 };
 
-/** A pid with the moment its process began, where the system tells (Linux): a reused number gives another text. */
-export const processIdentity = (pid: number): string => {
-  const file = `/proc/${pid}/stat`;
-  if (!existsSync(file)) return String(pid);
-  // Field 2 is the program's name in parentheses and may hold spaces; the start time is field 22.
-  const afterName = readFileSync(file, "utf8").split(") ").at(-1) ?? "";
-  return `${pid} ${afterName.split(" ")[19] ?? ""}`.trim();
+/** Whether a process runs. One that has ended and waits for its parent to notice (a zombie) does not. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it lives and belongs to somebody else.
+    if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
+  }
+  return statOf(pid)[0] !== "Z";
 };
+
+/** A pid with the moment its process began, where the system tells (Linux): a reused number gives another text. */
+export const processIdentity = (pid: number): string => `${pid} ${statOf(pid)[19] ?? ""}`.trim();
 
 /** A pid outlives its process as a number: after a reboot it may be anybody's. Only Linux can tell cheaply. */
 const isPostgres = (pid: number): boolean => {
