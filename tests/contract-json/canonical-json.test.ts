@@ -94,7 +94,7 @@ describe("canonical JSON", () => {
       "$.list[0].back a reference back to a value that contains it (a cycle)",
     );
     assert.strictEqual(refusal({ m: new Map() }), "$.m an instance of a class, not plain data");
-    assert.strictEqual(refusal(new Array(1)), "$[0] undefined");
+    assert.strictEqual(refusal(Array(1)), "$[0] undefined");
     const thrower = {
       get secret(): never {
         throw new Error("canary");
