@@ -1,0 +1,127 @@
+/**
+ * The hash chain of a thread's journal (PG-02). Each row carries the digest of
+ * the row before it, so a record that was changed, dropped, moved or put in
+ * afterwards shows at the first place where the chain no longer holds. Pure: the
+ * writer, the proof-pack verifier and the tests compute the same digests.
+ */
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import { canonicalJson, encodeCanonicalJson } from "../contract/json/canonical-json.ts";
+import { digestOf, sha256Hex } from "../contract/json/digest.ts";
+import { Digest } from "../contract/ids.ts";
+import { RunRecord, type RunRecordKind } from "../contract/records.ts";
+import type { JournalTail } from "./Journal.ts";
+
+/** One record as it is stored: canonical text and its place in the chain. */
+export interface ChainedRow {
+  readonly sequence: number;
+  readonly kind: RunRecordKind;
+  /** Canonical JSON text of the encoded record; valid UTF-8, NUL and lone surrogates escaped (PG-06). */
+  readonly body: string;
+  readonly digest: Digest;
+  readonly previousDigest: Digest;
+}
+
+/** What `verifyChain` needs to know of a stored row. */
+export interface ChainLink {
+  readonly sequence: number;
+  readonly epoch: number;
+  readonly body: string;
+  readonly digest: string;
+  readonly previousDigest: string;
+}
+
+/**
+ * The first place where a chain does not hold. `gap`: the sequence is not the
+ * next one; `previous-digest`: the row does not follow the row before it;
+ * `epoch`: an older owner wrote after a newer one; `digest`: the row's content
+ * is not what was digested.
+ */
+export interface ChainBreak {
+  readonly sequence: number;
+  readonly reason: "gap" | "previous-digest" | "epoch" | "digest";
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** Where an empty thread ends: sequence 0 and 64 zeros. */
+export const emptyTail: JournalTail = { sequence: 0, digest: Digest.make("0".repeat(64)) };
+
+const encodeRecord = Schema.encodeSync(RunRecord);
+
+/** The text under which a record is stored and digested. */
+export const bodyOf = (record: RunRecord): string =>
+  Result.getOrThrow(encodeCanonicalJson(encodeRecord(record)));
+
+/**
+ * SHA-256 of the canonical JSON of the row's place and body. The thread and the
+ * epoch are part of it: a row copied to another thread or owner does not verify.
+ */
+export const rowDigest = (row: {
+  readonly threadId: string;
+  readonly epoch: number;
+  readonly sequence: number;
+  readonly previousDigest: string;
+  readonly body: string;
+}): Digest =>
+  Digest.make(
+    digestOf({
+      body: row.body,
+      epoch: row.epoch,
+      previousDigest: row.previousDigest,
+      sequence: row.sequence,
+      threadId: row.threadId,
+    }),
+  );
+
+/** Puts records behind a tail, in the order given, and tells the tail that follows (PG-02). */
+export const chainRecords = (
+  tail: JournalTail,
+  records: ReadonlyArray<RunRecord>,
+  owner: { readonly threadId: string; readonly epoch: number },
+): { readonly rows: ReadonlyArray<ChainedRow>; readonly tail: JournalTail } => {
+  let end = tail;
+  const rows = records.map((record): ChainedRow => {
+    const place = { sequence: end.sequence + 1, previousDigest: end.digest, body: bodyOf(record) };
+    const digest = rowDigest({ ...owner, ...place });
+    end = { sequence: place.sequence, digest };
+    return { ...place, kind: record._tag, digest };
+  });
+  return { rows, tail: end };
+};
+
+/** One digest for a whole batch: same batch id with another digest is a conflict (PG-02). */
+export const batchDigest = (bodies: ReadonlyArray<string>): Digest =>
+  Digest.make(sha256Hex(canonicalJson(bodies)));
+
+/**
+ * Checks a thread's rows, given in stored order, from `start` on.
+ *
+ * @returns the first break, or `undefined` when every row holds
+ */
+export const verifyChain = (
+  threadId: string,
+  rows: Iterable<ChainLink>,
+  start: JournalTail = emptyTail,
+): ChainBreak | undefined => {
+  let end = start;
+  let epoch = 0;
+  for (const row of rows) {
+    const broken = (reason: ChainBreak["reason"], expected: string, found: string): ChainBreak => ({
+      sequence: row.sequence,
+      reason,
+      expected,
+      found,
+    });
+    if (row.sequence !== end.sequence + 1)
+      return broken("gap", String(end.sequence + 1), String(row.sequence));
+    if (row.previousDigest !== end.digest)
+      return broken("previous-digest", end.digest, row.previousDigest);
+    if (row.epoch < epoch) return broken("epoch", `at least ${epoch}`, String(row.epoch));
+    const digest = rowDigest({ ...row, threadId });
+    if (row.digest !== digest) return broken("digest", digest, row.digest);
+    end = { sequence: row.sequence, digest };
+    epoch = row.epoch;
+  }
+  return undefined;
+};
