@@ -1,0 +1,123 @@
+/**
+ * Agents as schema-defined programs: an input, an output, instructions and a
+ * toolkit of Effect AI's own tools (T-01). A definition holds no services and
+ * starts nothing; `AgentRuntime` interprets it.
+ */
+import * as Result from "effect/Result";
+import type * as Layer from "effect/Layer";
+import type * as Schema from "effect/Schema";
+import type * as Tool from "effect/unstable/ai/Tool";
+import type * as Toolkit from "effect/unstable/ai/Toolkit";
+import { AgentDefinitionError } from "#lib/agent-error.ts";
+import { AgentId } from "#lib/contract/ids.ts";
+import { executionClassOf } from "#lib/durable-step.ts";
+import {
+  isDiscoveryTool,
+  resolveExposureConfig,
+  type ToolExposureConfig,
+  type ToolExposureOptions,
+} from "#lib/tool-exposure.ts";
+import { resolveRunPolicy, type RunPolicy, type RunPolicyOptions } from "./policy.ts";
+
+/** A codec whose services are none: inputs and outputs cross process boundaries. */
+export type DataSchema<Type = unknown> = Schema.ConstraintCodec<Type, unknown>;
+
+/** An agent as declared; equal definitions have equal digests (DU-19). */
+export interface Definition<
+  out Input extends DataSchema = DataSchema,
+  out Output extends DataSchema = DataSchema,
+  out Tools extends Record<string, Tool.Any> = Record<string, Tool.Any>,
+> {
+  readonly id: AgentId;
+  readonly input: Input;
+  readonly output: Output;
+  readonly instructions: string;
+  readonly toolkit: Toolkit.Any & { readonly tools: Tools };
+  readonly policy: RunPolicy;
+  /** Absent: every registered tool is offered at once (X-01). */
+  readonly toolExposure: ToolExposureConfig | undefined;
+}
+
+/** A definition with the layer that builds its handlers: what a durable host registers. */
+export interface Binding<
+  Input extends DataSchema = DataSchema,
+  Output extends DataSchema = DataSchema,
+  Tools extends Record<string, Tool.Any> = Record<string, Tool.Any>,
+  E = unknown,
+  R = never,
+> {
+  readonly definition: Definition<Input, Output, Tools>;
+  readonly handlers: Layer.Layer<Tool.HandlersFor<Tools>, E, R>;
+}
+
+export interface AgentOptions<
+  Input extends DataSchema,
+  Output extends DataSchema,
+  Tools extends Record<string, Tool.Any>,
+> {
+  readonly input: Input;
+  /** The final answer: JSON text of this schema's encoded side; plain text when that side is a string. */
+  readonly output: Output;
+  /** 1 to 100,000 characters; the system part of every prompt. */
+  readonly instructions: string;
+  readonly toolkit: Toolkit.Toolkit<Tools>;
+  /** Limits and the first selection of tools; absent without a discovery tool: all tools at once (X-01, X-02). */
+  readonly toolExposure?: ToolExposureOptions;
+  readonly policy?: RunPolicyOptions;
+}
+
+/**
+ * Defines an agent. A definition that contradicts itself is a bug of its author
+ * and is thrown at once as `AgentDefinitionError`: an unregistered initial tool
+ * (X-02), a discovery tool that is not readonly (D-15), a policy out of bounds.
+ *
+ * @param name 1 to 128 characters of `[A-Za-z0-9._~-]`
+ */
+export const make = <
+  Input extends DataSchema,
+  Output extends DataSchema,
+  Tools extends Record<string, Tool.Any>,
+>(
+  name: string,
+  options: AgentOptions<Input, Output, Tools>,
+): Definition<Input, Output, Tools> => {
+  const tools: Record<string, Tool.Any> = options.toolkit.tools;
+  if (options.instructions.length === 0 || options.instructions.length > 100_000) {
+    throw new AgentDefinitionError({
+      agentName: name,
+      message: `The instructions of agent ${name} must have 1 to 100,000 characters; seen ${options.instructions.length}.`,
+    });
+  }
+  for (const tool of Object.values(tools)) {
+    if (isDiscoveryTool(tool) && executionClassOf(tool) !== "readonly") {
+      throw new AgentDefinitionError({
+        agentName: name,
+        toolName: tool.name,
+        message: `The discovery tool ${tool.name} of agent ${name} must have the execution class "readonly"; it has "${executionClassOf(tool)}".`,
+      });
+    }
+  }
+  return {
+    id: AgentId.make(name),
+    input: options.input,
+    output: options.output,
+    instructions: options.instructions,
+    toolkit: options.toolkit,
+    policy: Result.getOrThrow(resolveRunPolicy(name, options.policy ?? {})),
+    toolExposure: Result.getOrThrow(resolveExposureConfig(name, tools, options.toolExposure)),
+  };
+};
+
+/** Joins a definition to its handlers for a durable host. */
+export const bind = <
+  Input extends DataSchema,
+  Output extends DataSchema,
+  Tools extends Record<string, Tool.Any>,
+  E,
+  R,
+>(
+  definition: Definition<Input, Output, Tools>,
+  handlers: Layer.Layer<Tool.HandlersFor<Tools>, E, R>,
+): Binding<Input, Output, Tools, E, R> => ({ definition, handlers });
+
+export { inspectTools, type InspectedTool } from "./inspect-tools.ts";

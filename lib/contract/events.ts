@@ -1,0 +1,188 @@
+/**
+ * What observers see: the live stream of a run and the tenant's event log that
+ * the console follows. A versioned union; a kind this version does not know
+ * decodes to `UnknownEvent` and is drawn as a neutral row. Events carry no
+ * private evidence (DX-06), and values over 16 KiB are cut with a marker: the
+ * whole value is behind the run's own routes.
+ */
+import * as Schema from "effect/Schema";
+import { ExposureSnapshot } from "./exposure.ts";
+import {
+  AgentId,
+  ApprovalRequestId,
+  DenialId,
+  EpochMillis,
+  RunId,
+  Sequence,
+  SubmissionId,
+  TenantId,
+  ThreadId,
+  ToolCallId,
+  UnknownId,
+} from "./ids.ts";
+import { Actor, FailureSummary, TokenUsage } from "./records.ts";
+import {
+  ExecutionClass,
+  FailureHandling,
+  FailureMode,
+  RecoveryDecision,
+  ResolutionKind,
+  Risk,
+} from "./status.ts";
+
+const call = { turn: Schema.Int, callId: ToolCallId, toolName: Schema.String };
+
+/** Stands in an event for a value whose JSON is longer than the event bound. */
+export const CutValue = Schema.Struct({
+  cut: Schema.Literal(true),
+  originalBytes: Schema.Int,
+  head: Schema.String,
+});
+
+const RunQueued = Schema.TaggedStruct("RunQueued", { submissionId: SubmissionId, title: Schema.String });
+const RunStarted = Schema.TaggedStruct("RunStarted", { submissionId: SubmissionId, modelId: Schema.String });
+const AttemptStarted = Schema.TaggedStruct("AttemptStarted", {
+  attempt: Schema.Int,
+  decision: RecoveryDecision,
+  explanation: Schema.String,
+});
+const ModelRequested = Schema.TaggedStruct("ModelRequested", { turn: Schema.Int });
+const ModelText = Schema.TaggedStruct("ModelText", { turn: Schema.Int, text: Schema.String });
+const TurnRecorded = Schema.TaggedStruct("TurnRecorded", {
+  turn: Schema.Int,
+  text: Schema.String,
+  callCount: Schema.Int,
+  exposure: ExposureSnapshot,
+  finishReason: Schema.String,
+  usage: TokenUsage,
+  startedAt: EpochMillis,
+});
+const ToolCallDeclared = Schema.TaggedStruct("ToolCallDeclared", {
+  ...call,
+  index: Schema.Int,
+  parameters: Schema.Json,
+  providerExecuted: Schema.Boolean,
+  executionClass: ExecutionClass,
+});
+const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call, attempt: Schema.Int });
+const ToolProgress = Schema.TaggedStruct("ToolProgress", {
+  ...call,
+  index: Schema.Int,
+  value: Schema.Json,
+  dropped: Schema.Int,
+});
+const ToolCallSucceeded = Schema.TaggedStruct("ToolCallSucceeded", {
+  ...call,
+  result: Schema.Json,
+  toolSelection: Schema.optionalKey(Schema.Array(Schema.String)),
+  originalBytes: Schema.Int,
+});
+const ToolCallFailed = Schema.TaggedStruct("ToolCallFailed", {
+  ...call,
+  failureMode: Schema.optionalKey(FailureMode),
+  failureHandling: Schema.optionalKey(FailureHandling),
+  rejected: Schema.Boolean,
+  result: Schema.optionalKey(Schema.Json),
+  failure: Schema.optionalKey(FailureSummary),
+});
+const ToolCallDenied = Schema.TaggedStruct("ToolCallDenied", {
+  ...call,
+  by: Schema.Literals(["person", "policy", "expiry"]),
+  reason: Schema.String,
+  denialId: Schema.optionalKey(DenialId),
+});
+const ToolCallNotExecuted = Schema.TaggedStruct("ToolCallNotExecuted", { ...call, reason: Schema.String });
+const ToolCallUnknown = Schema.TaggedStruct("ToolCallUnknown", {
+  ...call,
+  unknownId: UnknownId,
+  detail: Schema.String,
+});
+const UnknownResolved = Schema.TaggedStruct("UnknownResolved", {
+  ...call,
+  unknownId: UnknownId,
+  resolution: ResolutionKind,
+  actor: Actor,
+});
+const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
+  ...call,
+  requestId: ApprovalRequestId,
+  summary: Schema.String,
+  risk: Risk,
+  expiresAt: Schema.NullOr(EpochMillis),
+});
+const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
+  ...call,
+  requestId: ApprovalRequestId,
+  decision: Schema.Literals(["approved", "denied", "expired", "withdrawn"]),
+  actor: Actor,
+  reason: Schema.String,
+});
+const ApprovalExtended = Schema.TaggedStruct("ApprovalExtended", {
+  ...call,
+  requestId: ApprovalRequestId,
+  expiresAt: EpochMillis,
+  actor: Actor,
+});
+/** A decision reached the run: the third light of the delivery tracker. */
+const ApprovalDelivered = Schema.TaggedStruct("ApprovalDelivered", { ...call, requestId: ApprovalRequestId });
+const AuthorizationCheckFailed = Schema.TaggedStruct("AuthorizationCheckFailed", {
+  ...call,
+  message: Schema.String,
+  denialId: DenialId,
+});
+const DenialAcknowledged = Schema.TaggedStruct("DenialAcknowledged", { denialId: DenialId, actor: Actor });
+const AbortRequested = Schema.TaggedStruct("AbortRequested", { actor: Actor, reason: Schema.String });
+const RunSuspended = Schema.TaggedStruct("RunSuspended", {
+  waitingFor: Schema.Literals(["approval", "unknown"]),
+});
+const RunCompleted = Schema.TaggedStruct("RunCompleted", { output: Schema.Json, finishReason: Schema.String });
+const RunFailed = Schema.TaggedStruct("RunFailed", { failure: FailureSummary, finishReason: Schema.String });
+const RunAborted = Schema.TaggedStruct("RunAborted", { reason: Schema.String });
+/** A kind written by a later version; shown neutrally, never dropped. */
+const UnknownEvent = Schema.TaggedStruct("UnknownEvent", { kind: Schema.String });
+
+export const RunEvent = Schema.Union([
+  RunQueued,
+  RunStarted,
+  AttemptStarted,
+  ModelRequested,
+  ModelText,
+  TurnRecorded,
+  ToolCallDeclared,
+  ToolCallStarted,
+  ToolProgress,
+  ToolCallSucceeded,
+  ToolCallFailed,
+  ToolCallDenied,
+  ToolCallNotExecuted,
+  ToolCallUnknown,
+  UnknownResolved,
+  ApprovalRequested,
+  ApprovalDecided,
+  ApprovalExtended,
+  ApprovalDelivered,
+  AuthorizationCheckFailed,
+  DenialAcknowledged,
+  AbortRequested,
+  RunSuspended,
+  RunCompleted,
+  RunFailed,
+  RunAborted,
+  UnknownEvent,
+]);
+export type RunEvent = typeof RunEvent.Type;
+export type RunEventKind = RunEvent["_tag"];
+export type EventOf<Kind extends RunEventKind> = Extract<RunEvent, { readonly _tag: Kind }>;
+
+/** An event at its place in the tenant's log; `sequence` has no gaps and no late arrivals. */
+export const LoggedEvent = Schema.Struct({
+  version: Schema.Literal(1),
+  sequence: Sequence,
+  tenantId: TenantId,
+  at: EpochMillis,
+  agentId: AgentId,
+  threadId: ThreadId,
+  runId: RunId,
+  event: RunEvent,
+});
+export type LoggedEvent = typeof LoggedEvent.Type;

@@ -1,0 +1,60 @@
+import * as Schema from "effect/Schema";
+import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
+import { DecideApproval, ExtendApproval } from "../commands.ts";
+import {
+  ApprovalAlreadyDecided,
+  ApprovalChanged,
+  ApproverRefused,
+  IdempotencyConflict,
+  InvalidInput,
+} from "../errors.ts";
+import { AgentId, ApprovalRequestId, RunId } from "../ids.ts";
+import { ApprovalState } from "../status.ts";
+import { ApprovalDetail, ApprovalListItem, page } from "../views.ts";
+import { Authentication, DecodedInput } from "./authentication.ts";
+import { pagingQuery } from "./paging.ts";
+import { listRefusals, readRefusals } from "./refusals.ts";
+
+const requestId = { requestId: ApprovalRequestId };
+
+/** Pending requests come nearest deadline first, decided ones latest decision first (OP-05). */
+export const approvalsGroup = HttpApiGroup.make("approvals")
+  .add(
+    HttpApiEndpoint.get("list", "/approvals", {
+      query: {
+        /** Absent: pending. */
+        state: Schema.optionalKey(ApprovalState),
+        agentId: Schema.optionalKey(AgentId),
+        runId: Schema.optionalKey(RunId),
+        ...pagingQuery,
+      },
+      success: page(ApprovalListItem),
+      error: [...listRefusals, InvalidInput],
+    }),
+    HttpApiEndpoint.get("get", "/approvals/:requestId", {
+      params: requestId,
+      success: ApprovalDetail,
+      error: readRefusals,
+    }),
+    HttpApiEndpoint.post("decide", "/approvals/:requestId/decision", {
+      params: requestId,
+      payload: DecideApproval,
+      success: ApprovalDetail,
+      error: [
+        ...readRefusals,
+        InvalidInput,
+        IdempotencyConflict,
+        ApprovalAlreadyDecided,
+        ApprovalChanged,
+        ApproverRefused,
+      ],
+    }),
+    HttpApiEndpoint.post("extend", "/approvals/:requestId/extend", {
+      params: requestId,
+      payload: ExtendApproval,
+      success: ApprovalDetail,
+      error: [...readRefusals, InvalidInput, IdempotencyConflict, ApprovalAlreadyDecided],
+    }),
+  )
+  .middleware(DecodedInput)
+  .middleware(Authentication);

@@ -1,0 +1,39 @@
+import * as Schema from "effect/Schema";
+import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
+import { AcknowledgeDenial } from "../commands.ts";
+import { IdempotencyConflict, InvalidInput } from "../errors.ts";
+import { DenialId, RunId } from "../ids.ts";
+import { DenialListItem, page } from "../views.ts";
+import { Authentication, DecodedInput } from "./authentication.ts";
+import { pagingQuery } from "./paging.ts";
+import { listRefusals, readRefusals } from "./refusals.ts";
+
+const denialId = { denialId: DenialId };
+
+/** Policy denials and authorization check errors, told apart by `kind` (OP-06, Z-06). */
+export const denialsGroup = HttpApiGroup.make("denials")
+  .add(
+    HttpApiEndpoint.get("list", "/denials", {
+      query: {
+        kind: Schema.optionalKey(Schema.Literals(["denial", "check-error"])),
+        acknowledged: Schema.optionalKey(Schema.Literals(["yes", "no"])),
+        runId: Schema.optionalKey(RunId),
+        ...pagingQuery,
+      },
+      success: page(DenialListItem),
+      error: [...listRefusals, InvalidInput],
+    }),
+    HttpApiEndpoint.get("get", "/denials/:denialId", {
+      params: denialId,
+      success: DenialListItem,
+      error: readRefusals,
+    }),
+    HttpApiEndpoint.post("acknowledge", "/denials/:denialId/acknowledge", {
+      params: denialId,
+      payload: AcknowledgeDenial,
+      success: DenialListItem,
+      error: [...readRefusals, IdempotencyConflict],
+    }),
+  )
+  .middleware(DecodedInput)
+  .middleware(Authentication);

@@ -1,0 +1,52 @@
+import * as Schema from "effect/Schema";
+import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
+import { ResolveUnknown } from "../commands.ts";
+import {
+  ApprovalChanged,
+  IdempotencyConflict,
+  InvalidInput,
+  RunAlreadySettled,
+  UnknownAlreadyResolved,
+} from "../errors.ts";
+import { RunId, UnknownId } from "../ids.ts";
+import { page, UnknownDetail, UnknownListItem } from "../views.ts";
+import { Authentication, DecodedInput } from "./authentication.ts";
+import { pagingQuery } from "./paging.ts";
+import { listRefusals, readRefusals } from "./refusals.ts";
+
+const unknownId = { unknownId: UnknownId };
+
+/** Effects in doubt, oldest first while open (OP-08). */
+export const unknownsGroup = HttpApiGroup.make("unknowns")
+  .add(
+    HttpApiEndpoint.get("list", "/unknowns", {
+      query: {
+        /** Absent: open. */
+        state: Schema.optionalKey(Schema.Literals(["open", "resolved"])),
+        runId: Schema.optionalKey(RunId),
+        ...pagingQuery,
+      },
+      success: page(UnknownListItem),
+      error: [...listRefusals, InvalidInput],
+    }),
+    HttpApiEndpoint.get("get", "/unknowns/:unknownId", {
+      params: unknownId,
+      success: UnknownDetail,
+      error: readRefusals,
+    }),
+    HttpApiEndpoint.post("resolve", "/unknowns/:unknownId/resolution", {
+      params: unknownId,
+      payload: ResolveUnknown,
+      success: UnknownDetail,
+      error: [
+        ...readRefusals,
+        InvalidInput,
+        IdempotencyConflict,
+        ApprovalChanged,
+        UnknownAlreadyResolved,
+        RunAlreadySettled,
+      ],
+    }),
+  )
+  .middleware(DecodedInput)
+  .middleware(Authentication);

@@ -1,0 +1,416 @@
+/** What the API shows. Lists never carry bodies; a body is behind its own route (C079). */
+import * as Schema from "effect/Schema";
+import { ApprovalRequestContent } from "./approval.ts";
+import { ExposureSnapshot } from "./exposure.ts";
+import {
+  AgentId,
+  ApprovalRequestId,
+  DenialId,
+  DiagnosticId,
+  Digest,
+  EpochMillis,
+  OperatorId,
+  RunId,
+  Sequence,
+  SubmissionId,
+  TenantId,
+  ThreadId,
+  ToolCallId,
+  UnknownId,
+  WorkerId,
+} from "./ids.ts";
+import { Actor, FailureSummary, TokenUsage } from "./records.ts";
+import {
+  ApprovalState,
+  CallState,
+  ExecutionClass,
+  FailureHandling,
+  FailureMode,
+  OperatorRole,
+  RecoveryDecision,
+  ResolutionKind,
+  Risk,
+  RunState,
+} from "./status.ts";
+
+/** A page of a keyset list: `next` is an opaque cursor, absent on the last page. */
+export const page = <Item extends Schema.Top>(item: Item) =>
+  Schema.Struct({
+    items: Schema.Array(item),
+    next: Schema.optionalKey(Schema.String),
+    /** Rows that match the filter, counted to at most 10,000; `capped` says the count stopped there. */
+    count: Schema.Struct({ value: Schema.Int, capped: Schema.Boolean }),
+    /** The event sequence that this answer reflects. */
+    asOf: Sequence,
+  });
+
+export const Me = Schema.Struct({
+  operatorId: OperatorId,
+  tenantId: TenantId,
+  name: Schema.String,
+  email: Schema.String,
+  role: OperatorRole,
+  hasPassword: Schema.Boolean,
+  /** The server's clock, so that countdowns never use the browser's. */
+  serverTime: EpochMillis,
+  /** True when no model key is configured and the rehearsal model answers. */
+  rehearsal: Schema.Boolean,
+  modelId: Schema.String,
+});
+export type Me = typeof Me.Type;
+
+/** What the landing shell needs: the badges and the clock. */
+export const Counts = Schema.Struct({
+  pendingApprovals: Schema.Int,
+  openUnknowns: Schema.Int,
+  openDenials: Schema.Int,
+  activeRuns: Schema.Int,
+  asOf: Sequence,
+  serverTime: EpochMillis,
+});
+export type Counts = typeof Counts.Type;
+
+export const RunListItem = Schema.Struct({
+  runId: RunId,
+  threadId: ThreadId,
+  submissionId: SubmissionId,
+  agentId: AgentId,
+  state: RunState,
+  title: Schema.String,
+  failureTag: Schema.NullOr(Schema.String),
+  requester: Schema.String,
+  turns: Schema.Int,
+  toolCalls: Schema.Int,
+  pendingApprovals: Schema.Int,
+  openUnknowns: Schema.Int,
+  inputTokens: Schema.Int,
+  outputTokens: Schema.Int,
+  createdAt: EpochMillis,
+  startedAt: Schema.NullOr(EpochMillis),
+  settledAt: Schema.NullOr(EpochMillis),
+});
+export type RunListItem = typeof RunListItem.Type;
+
+export const ToolCallView = Schema.Struct({
+  turn: Schema.Int,
+  index: Schema.Int,
+  callId: ToolCallId,
+  toolName: Schema.String,
+  state: CallState,
+  executionClass: ExecutionClass,
+  providerExecuted: Schema.Boolean,
+  parameters: Schema.Json,
+  effectiveParameters: Schema.NullOr(Schema.Json),
+  parametersDigest: Digest,
+  failureMode: Schema.NullOr(FailureMode),
+  failureHandling: Schema.NullOr(FailureHandling),
+  failure: Schema.NullOr(FailureSummary),
+  result: Schema.NullOr(Schema.Json),
+  hasResult: Schema.Boolean,
+  isFailure: Schema.Boolean,
+  originalBytes: Schema.NullOr(Schema.Int),
+  selection: Schema.NullOr(Schema.Array(Schema.String)),
+  approvalRequestId: Schema.NullOr(ApprovalRequestId),
+  unknownId: Schema.NullOr(UnknownId),
+  idempotencyKey: Schema.NullOr(Schema.String),
+  declaredAt: EpochMillis,
+  requestedAt: Schema.NullOr(EpochMillis),
+  decidedAt: Schema.NullOr(EpochMillis),
+  startedAt: Schema.NullOr(EpochMillis),
+  endedAt: Schema.NullOr(EpochMillis),
+});
+export type ToolCallView = typeof ToolCallView.Type;
+
+export const TurnView = Schema.Struct({
+  turn: Schema.Int,
+  text: Schema.String,
+  finishReason: Schema.String,
+  usage: TokenUsage,
+  exposure: ExposureSnapshot,
+  calls: Schema.Array(ToolCallView),
+  startedAt: EpochMillis,
+  recordedAt: EpochMillis,
+});
+export type TurnView = typeof TurnView.Type;
+
+export const AttemptView = Schema.Struct({
+  attempt: Schema.Int,
+  epoch: Schema.Int,
+  decision: RecoveryDecision,
+  explanation: Schema.String,
+  startedAt: EpochMillis,
+  suspendedFor: Schema.NullOr(Schema.Literals(["approval", "unknown"])),
+});
+export type AttemptView = typeof AttemptView.Type;
+
+export const RunDetail = Schema.Struct({
+  ...RunListItem.fields,
+  input: Schema.Json,
+  output: Schema.NullOr(Schema.Json),
+  failure: Schema.NullOr(FailureSummary),
+  finishReason: Schema.NullOr(Schema.String),
+  exhausted: Schema.NullOr(Schema.String),
+  modelId: Schema.NullOr(Schema.String),
+  abort: Schema.NullOr(Schema.Struct({ actor: Actor, reason: Schema.String, at: EpochMillis })),
+  attempts: Schema.Array(AttemptView),
+  turnViews: Schema.Array(TurnView),
+  policy: Schema.Struct({
+    maxTurns: Schema.Int,
+    maxToolCalls: Schema.Int,
+    maxDurationMillis: Schema.Int,
+    toolConcurrency: Schema.Int,
+  }),
+  asOf: Sequence,
+  serverTime: EpochMillis,
+});
+export type RunDetail = typeof RunDetail.Type;
+
+export const RecordView = Schema.Struct({
+  sequence: Schema.Int,
+  epoch: Schema.Int,
+  kind: Schema.String,
+  recordedAt: EpochMillis,
+  digest: Digest,
+  previousDigest: Digest,
+  /** Canonical JSON text exactly as stored and digested. */
+  body: Schema.String,
+});
+export type RecordView = typeof RecordView.Type;
+
+export const ApprovalListItem = Schema.Struct({
+  requestId: ApprovalRequestId,
+  runId: RunId,
+  agentId: AgentId,
+  threadId: ThreadId,
+  runTitle: Schema.String,
+  turn: Schema.Int,
+  callId: ToolCallId,
+  toolName: Schema.String,
+  summary: Schema.String,
+  risk: Risk,
+  state: ApprovalState,
+  requester: Schema.String,
+  /** Calls of the same batch that wait for a decision, this one included. */
+  batchPending: Schema.Int,
+  requestedAt: EpochMillis,
+  expiresAt: Schema.NullOr(EpochMillis),
+  decidedAt: Schema.NullOr(EpochMillis),
+  decidedBy: Schema.NullOr(Schema.String),
+});
+export type ApprovalListItem = typeof ApprovalListItem.Type;
+
+export const ApprovalDetail = Schema.Struct({
+  ...ApprovalListItem.fields,
+  content: ApprovalRequestContent,
+  reason: Schema.NullOr(Schema.String),
+  decision: Schema.NullOr(Actor),
+  /** Delivery tracker: decided, recorded, delivered to the worker, effect result. */
+  delivery: Schema.Struct({
+    decidedAt: Schema.NullOr(EpochMillis),
+    recordedAt: Schema.NullOr(EpochMillis),
+    deliveredAt: Schema.NullOr(EpochMillis),
+    effectAt: Schema.NullOr(EpochMillis),
+    effect: Schema.NullOr(CallState),
+  }),
+  /** The whole batch in declaration order, with what each call waits for. */
+  batch: Schema.Array(
+    Schema.Struct({
+      index: Schema.Int,
+      callId: ToolCallId,
+      toolName: Schema.String,
+      state: CallState,
+      needsApproval: Schema.Boolean,
+      requestId: Schema.NullOr(ApprovalRequestId),
+      summary: Schema.String,
+      executionClass: ExecutionClass,
+    }),
+  ),
+  /** Words of the receipt: a short fingerprint of tool, contract version and exact arguments. */
+  fingerprint: Schema.String,
+  /** What ran, compared with what was approved; null until the effect is known. */
+  receipt: Schema.NullOr(Schema.Literals(["ran-as-approved", "refused-changed"])),
+  mayDecide: Schema.Struct({ allowed: Schema.Boolean, why: Schema.String }),
+  serverTime: EpochMillis,
+});
+export type ApprovalDetail = typeof ApprovalDetail.Type;
+
+export const UnknownListItem = Schema.Struct({
+  unknownId: UnknownId,
+  runId: RunId,
+  agentId: AgentId,
+  threadId: ThreadId,
+  runTitle: Schema.String,
+  turn: Schema.Int,
+  callId: ToolCallId,
+  toolName: Schema.String,
+  reason: Schema.String,
+  state: Schema.Literals(["open", "resolved"]),
+  afterSettlement: Schema.Boolean,
+  preparedAt: EpochMillis,
+  unknownAt: EpochMillis,
+  resolvedAt: Schema.NullOr(EpochMillis),
+  resolvedBy: Schema.NullOr(Schema.String),
+});
+export type UnknownListItem = typeof UnknownListItem.Type;
+
+export const UnknownDetail = Schema.Struct({
+  ...UnknownListItem.fields,
+  parameters: Schema.Json,
+  parametersDigest: Digest,
+  idempotencyKey: Schema.String,
+  attempt: Schema.Int,
+  executionClass: ExecutionClass,
+  detail: Schema.String,
+  resultSchema: Schema.Json,
+  failureSchema: Schema.NullOr(Schema.Json),
+  resolution: Schema.NullOr(
+    Schema.Struct({
+      kind: ResolutionKind,
+      actor: Actor,
+      reason: Schema.String,
+      evidence: Schema.String,
+      result: Schema.NullOr(Schema.Json),
+    }),
+  ),
+  serverTime: EpochMillis,
+});
+export type UnknownDetail = typeof UnknownDetail.Type;
+
+export const DenialListItem = Schema.Struct({
+  denialId: DenialId,
+  kind: Schema.Literals(["denial", "check-error"]),
+  runId: RunId,
+  agentId: AgentId,
+  threadId: ThreadId,
+  runTitle: Schema.String,
+  turn: Schema.Int,
+  callId: ToolCallId,
+  toolName: Schema.String,
+  reason: Schema.String,
+  diagnosticId: Schema.NullOr(DiagnosticId),
+  deniedAt: EpochMillis,
+  acknowledgedAt: Schema.NullOr(EpochMillis),
+  acknowledgedBy: Schema.NullOr(Schema.String),
+  note: Schema.NullOr(Schema.String),
+});
+export type DenialListItem = typeof DenialListItem.Type;
+
+export const DiagnosticView = Schema.Struct({
+  diagnosticId: DiagnosticId,
+  fingerprint: Schema.String,
+  runId: Schema.NullOr(RunId),
+  toolName: Schema.NullOr(Schema.String),
+  callId: Schema.NullOr(ToolCallId),
+  capturedAt: EpochMillis,
+  title: Schema.String,
+  /** Encoded `FailureDiagnostic` with its omission and truncation markers as captured. */
+  diagnostic: Schema.Json,
+});
+export type DiagnosticView = typeof DiagnosticView.Type;
+
+export const ObligationView = Schema.Struct({
+  submissionId: SubmissionId,
+  runId: RunId,
+  threadId: ThreadId,
+  agentId: AgentId,
+  title: Schema.String,
+  blocker: Schema.Literals(["approval", "unknown", "child", "ready-aged", "running-aged", "none"]),
+  severity: Schema.Literals(["ok", "aging", "overdue"]),
+  /** What recovery would do next, in plain words. */
+  explanation: Schema.String,
+  since: EpochMillis,
+  attempts: Schema.Int,
+});
+export type ObligationView = typeof ObligationView.Type;
+
+export const AgentToolView = Schema.Struct({
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  namespace: Schema.NullOr(Schema.String),
+  failureMode: FailureMode,
+  executionClass: ExecutionClass,
+  approval: Schema.Literals(["never", "always", "by-rule"]),
+  risk: Schema.NullOr(Risk),
+  pinned: Schema.Boolean,
+  discovery: Schema.Boolean,
+  requiresHandler: Schema.Boolean,
+  toolDigest: Digest,
+  parametersSchema: Schema.Json,
+  successSchema: Schema.Json,
+  failureSchema: Schema.NullOr(Schema.Json),
+});
+export type AgentToolView = typeof AgentToolView.Type;
+
+export const AgentView = Schema.Struct({
+  agentId: AgentId,
+  instructions: Schema.String,
+  definitionDigest: Digest,
+  inputSchema: Schema.Json,
+  toolCount: Schema.Int,
+  tools: Schema.Array(AgentToolView),
+  exposure: Schema.NullOr(
+    Schema.Struct({
+      initialToolNames: Schema.Array(Schema.String),
+      maxTools: Schema.Int,
+      maxSchemaBytes: Schema.Int,
+    }),
+  ),
+  policyInstalled: Schema.Boolean,
+  visibilityInstalled: Schema.Boolean,
+  /** Ready-made inputs to try, where the agent offers any. */
+  examples: Schema.Array(
+    Schema.Struct({ id: Schema.String, title: Schema.String, shows: Schema.String, input: Schema.Json }),
+  ),
+});
+export type AgentView = typeof AgentView.Type;
+
+export const WorkerView = Schema.Struct({
+  workerId: WorkerId,
+  address: Schema.String,
+  startedAt: EpochMillis,
+  heartbeatAt: EpochMillis,
+  state: Schema.Literals(["alive", "silent", "stopped"]),
+  threads: Schema.Int,
+  lastTakeoverAt: Schema.NullOr(EpochMillis),
+});
+export type WorkerView = typeof WorkerView.Type;
+
+export const AuditView = Schema.Struct({
+  sequence: Schema.Int,
+  at: EpochMillis,
+  actor: Actor,
+  verb: Schema.String,
+  target: Schema.String,
+  runId: Schema.NullOr(RunId),
+  accepted: Schema.Boolean,
+  reason: Schema.String,
+  before: Schema.NullOr(Schema.Json),
+  after: Schema.NullOr(Schema.Json),
+  commandId: Schema.NullOr(Schema.String),
+  digest: Digest,
+  previousDigest: Digest,
+});
+export type AuditView = typeof AuditView.Type;
+
+export const ExposureExplanation = Schema.Struct({
+  toolName: Schema.String,
+  turn: Schema.Int,
+  verdict: Schema.Literals([
+    "offered",
+    "hidden-by-visibility",
+    "not-selected",
+    "not-discovered",
+    "over-budget",
+    "unregistered",
+  ]),
+  explanation: Schema.String,
+});
+export type ExposureExplanation = typeof ExposureExplanation.Type;
+
+export const ExposureView = Schema.Struct({
+  turn: Schema.Int,
+  exposure: ExposureSnapshot,
+  added: Schema.Array(Schema.String),
+  removed: Schema.Array(Schema.String),
+});
+export type ExposureView = typeof ExposureView.Type;

@@ -1,0 +1,107 @@
+/**
+ * Which input was accepted, who owns it now, and whether its one settlement is
+ * written (DU-10, DU-11, DU-15). The ledger never executes anything.
+ */
+import * as Context from "effect/Context";
+import type * as Effect from "effect/Effect";
+import type * as Option from "effect/Option";
+import type { IdempotencyConflict } from "../contract/errors.ts";
+import type { AgentId, RunId, SubmissionId, TenantId, ThreadId, WorkerId } from "../contract/ids.ts";
+import type { Json } from "../contract/json/json.ts";
+import type { Actor, RunRecord, StoredRecord } from "../contract/records.ts";
+import type { SubmissionReceipt } from "../contract/commands.ts";
+import type { JournalTail } from "./Journal.ts";
+import type { StoreError } from "./StoreError.ts";
+
+export interface AdmitRequest {
+  readonly tenantId: TenantId;
+  readonly agentId: AgentId;
+  /** Absent: a new thread. Present: the submission queues behind the thread's others. */
+  readonly threadId: ThreadId | undefined;
+  readonly principal: Actor;
+  readonly idempotencyKey: string;
+  readonly input: Json;
+  /** First line of the input for lists, at most 200 characters. */
+  readonly title: string;
+}
+
+/** What a driver needs to go on with the head of a thread. */
+export interface Claim {
+  readonly tenantId: TenantId;
+  readonly threadId: ThreadId;
+  readonly agentId: AgentId;
+  readonly submissionId: SubmissionId;
+  readonly runId: RunId;
+  /** This owner's number; every later owner's is higher (DU-13). */
+  readonly epoch: number;
+  readonly tail: JournalTail;
+  readonly input: Json;
+  readonly requester: Actor;
+  /** Every record of this run so far, in sequence. */
+  readonly records: ReadonlyArray<StoredRecord>;
+  /** Settled earlier runs of the thread, oldest first, at most 20 runs and 1 MiB of records. */
+  readonly history: ReadonlyArray<StoredRecord>;
+  /**
+   * Rows that people or the clock wrote for this run and that no record carries
+   * yet, as the records that deliver them: approval decisions, resolutions, an
+   * abort. Appending them marks the rows delivered.
+   */
+  readonly undelivered: ReadonlyArray<RunRecord>;
+  /** Claims of this run before this one that ended neither suspended nor settled. */
+  readonly lostAttempts: number;
+}
+
+export class SubmissionLedger extends Context.Service<
+  SubmissionLedger,
+  {
+    /** Same key and payload: the same receipt. Same key, other payload: conflict (DU-11). */
+    readonly admit: (
+      request: AdmitRequest,
+    ) => Effect.Effect<SubmissionReceipt, IdempotencyConflict | StoreError>;
+    /**
+     * Takes the lowest submission of the thread that can go on now and bumps the
+     * thread's epoch in the same transaction; none when nothing is due. A
+     * submission that waits for people is due once something undelivered
+     * answers it. A parked unknown lets the next submission pass when the
+     * agent's policy is `park` (DU-15).
+     */
+    readonly claim: (request: {
+      readonly tenantId: TenantId;
+      readonly threadId: ThreadId;
+      readonly workerId: WorkerId;
+    }) => Effect.Effect<Option.Option<Claim>, StoreError>;
+    /** Rows written for a running run since its claim; what `Claim.undelivered` is at the start. */
+    readonly undelivered: (request: {
+      readonly tenantId: TenantId;
+      readonly runId: RunId;
+    }) => Effect.Effect<ReadonlyArray<RunRecord>, StoreError>;
+    /** Says that an attempt failed for a passing reason; the submission is due again after the delay. */
+    readonly postpone: (request: {
+      readonly tenantId: TenantId;
+      readonly threadId: ThreadId;
+      readonly submissionId: SubmissionId;
+      readonly epoch: number;
+      readonly delaySeconds: number;
+      readonly reason: string;
+    }) => Effect.Effect<void, StoreError>;
+    /** Threads with something due, oldest first, at most `limit` (1 to 1,000), of every tenant. */
+    readonly due: (
+      limit: number,
+    ) => Effect.Effect<
+      ReadonlyArray<{ readonly tenantId: TenantId; readonly threadId: ThreadId }>,
+      StoreError
+    >;
+    /** Expires approvals whose time has passed by the database clock (A-07); returns the threads to wake. */
+    readonly expireApprovals: (
+      limit: number,
+    ) => Effect.Effect<
+      ReadonlyArray<{ readonly tenantId: TenantId; readonly threadId: ThreadId }>,
+      StoreError
+    >;
+    /** Registers this process and says that it is alive; at most every 2 s. */
+    readonly heartbeat: (request: {
+      readonly workerId: WorkerId;
+      readonly address: string;
+    }) => Effect.Effect<void, StoreError>;
+  }
+>()("effect-agent/durable/SubmissionLedger") {}

@@ -1,0 +1,147 @@
+/**
+ * What the records of one run say, arranged by turn and call. A pure fold: the
+ * same records give the same state in every process, and nothing else is asked
+ * when a run is taken up again (DU-14).
+ */
+import type { ToolCallId } from "../contract/ids.ts";
+import type { DeclaredCall, ParameterRejection, RecordOf, RunRecord } from "../contract/records.ts";
+
+/** Everything known of one declared call. */
+export interface CallEvidence {
+  readonly declared: DeclaredCall;
+  readonly rejection: ParameterRejection | undefined;
+  readonly requested: RecordOf<"ApprovalRequested"> | undefined;
+  readonly decided: RecordOf<"ApprovalDecided"> | undefined;
+  /** The newest preparation; `preparations` counts them, so a retry after a resolution is told apart. */
+  readonly prepared: RecordOf<"ToolCallPrepared"> | undefined;
+  readonly preparations: number;
+  readonly settled: RecordOf<"ToolCallSettled"> | undefined;
+  readonly unknown: RecordOf<"ToolCallUnknown"> | undefined;
+  readonly resolved: RecordOf<"UnknownResolved"> | undefined;
+  readonly denied: RecordOf<"AuthorizationDenied"> | undefined;
+  readonly checkFailed: RecordOf<"AuthorizationCheckFailed"> | undefined;
+}
+
+export interface TurnEvidence {
+  readonly recorded: RecordOf<"TurnRecorded">;
+  /** In declaration order. */
+  readonly calls: ReadonlyArray<CallEvidence>;
+}
+
+export interface RunEvidence {
+  readonly opened: RecordOf<"RunOpened"> | undefined;
+  readonly attempts: number;
+  readonly turns: ReadonlyArray<TurnEvidence>;
+  readonly abort: RecordOf<"AbortRequested"> | undefined;
+  readonly suspended: RecordOf<"RunSuspended"> | undefined;
+  readonly settled: RecordOf<"RunSettled"> | undefined;
+  /** Active time of attempts that ended by suspending (DU-16). */
+  readonly activeMillis: number;
+}
+
+export const emptyEvidence: RunEvidence = {
+  opened: undefined,
+  attempts: 0,
+  turns: [],
+  abort: undefined,
+  suspended: undefined,
+  settled: undefined,
+  activeMillis: 0,
+};
+
+const undecided = (declared: DeclaredCall, rejections: ReadonlyArray<ParameterRejection>): CallEvidence => ({
+  declared,
+  rejection: rejections.find((rejection) => rejection.callId === declared.callId),
+  requested: undefined,
+  decided: undefined,
+  prepared: undefined,
+  preparations: 0,
+  settled: undefined,
+  unknown: undefined,
+  resolved: undefined,
+  denied: undefined,
+  checkFailed: undefined,
+});
+
+const updateCall = (
+  evidence: RunEvidence,
+  position: { readonly turn: number; readonly callId: ToolCallId },
+  update: (call: CallEvidence) => CallEvidence,
+): RunEvidence => ({
+  ...evidence,
+  turns: evidence.turns.map((turn) =>
+    turn.recorded.turn !== position.turn
+      ? turn
+      : {
+          ...turn,
+          calls: turn.calls.map((call) =>
+            call.declared.callId === position.callId ? update(call) : call,
+          ),
+        },
+  ),
+});
+
+/** Adds one record. A record about a call that was never declared changes nothing. */
+export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEvidence => {
+  switch (record._tag) {
+    case "RunOpened":
+      return { ...evidence, opened: record };
+    case "AttemptStarted":
+      return { ...evidence, attempts: record.attempt, suspended: undefined };
+    case "TurnRecorded":
+      return {
+        ...evidence,
+        turns: [
+          ...evidence.turns,
+          { recorded: record, calls: record.calls.map((call) => undecided(call, record.rejections)) },
+        ],
+      };
+    case "ApprovalRequested":
+      return updateCall(evidence, record, (call) => ({ ...call, requested: record }));
+    case "ApprovalDecided":
+      return updateCall(evidence, record, (call) => ({ ...call, decided: record }));
+    case "AuthorizationDenied":
+      return updateCall(evidence, record, (call) => ({ ...call, denied: record }));
+    case "AuthorizationCheckFailed":
+      return updateCall(evidence, record, (call) => ({ ...call, checkFailed: record }));
+    case "ToolCallPrepared":
+      // A new preparation follows a resolution: what was in doubt before is answered.
+      return updateCall(evidence, record, (call) => ({
+        ...call,
+        prepared: record,
+        preparations: call.preparations + 1,
+        unknown: undefined,
+        resolved: undefined,
+      }));
+    case "ToolCallSettled":
+      return updateCall(evidence, record, (call) => ({ ...call, settled: record }));
+    case "ToolCallUnknown":
+      return updateCall(evidence, record, (call) => ({ ...call, unknown: record }));
+    case "UnknownResolved":
+      return updateCall(evidence, record, (call) => ({ ...call, resolved: record }));
+    case "AbortRequested":
+      return { ...evidence, abort: evidence.abort ?? record };
+    case "RunSuspended":
+      return {
+        ...evidence,
+        suspended: record,
+        activeMillis: evidence.activeMillis + record.activeMillis,
+      };
+    case "RunSettled":
+      return { ...evidence, settled: evidence.settled ?? record };
+  }
+};
+
+/** Folds records, oldest first, onto `evidence`. */
+export const foldRecords = (
+  records: ReadonlyArray<RunRecord>,
+  evidence: RunEvidence = emptyEvidence,
+): RunEvidence => records.reduce(applyRecord, evidence);
+
+/** The call may have acted and nothing says how it ended. */
+export const isInDoubt = (call: CallEvidence): boolean =>
+  call.prepared !== undefined && call.settled === undefined && call.resolved === undefined;
+
+/** The call waits for a person to answer its approval request. */
+export const awaitsDecision = (call: CallEvidence): boolean =>
+  call.requested !== undefined && call.decided === undefined && call.settled === undefined;

@@ -1,0 +1,182 @@
+/**
+ * Reads a streamed response part by part and keeps it only when it is whole: one
+ * finish, every part that was opened also closed, complete arguments, bounds
+ * kept (B-01, B-10, T-17). Pure: a fold over parts and one verdict at the end.
+ */
+import * as Result from "effect/Result";
+import type * as Response from "effect/unstable/ai/Response";
+import { ModelProtocolError } from "#lib/agent-error.ts";
+import { ToolCallId } from "#lib/contract/ids.ts";
+import type { TokenUsage } from "#lib/contract/records.ts";
+import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
+import * as Schema from "effect/Schema";
+
+/** Bounds of one response (B-10). */
+export const responseLimits = { maxParts: 16_384, maxBytes: 8 * 1024 * 1024 } as const;
+
+/** A call as the model wrote it, before anything is decoded. */
+export interface RawCall {
+  readonly callId: string;
+  readonly toolName: string;
+  /** The argument text where the provider streamed it: the only exact form (R46). */
+  readonly argumentsText: string | undefined;
+  readonly params: unknown;
+  readonly providerExecuted: boolean;
+}
+
+/** What has arrived so far. Owned by the one reader of a stream, who may change it in place. */
+export interface ResponseDraft {
+  readonly parts: Array<Response.AnyPart>;
+  readonly open: Set<string>;
+  readonly argumentTexts: Map<string, Array<string>>;
+  partCount: number;
+  bytes: number;
+  finishes: number;
+  finishReason: string;
+  usage: TokenUsage;
+}
+
+/** A response that may be acted on. */
+export interface WholeResponse {
+  readonly parts: ReadonlyArray<Response.AnyPart>;
+  readonly calls: ReadonlyArray<RawCall>;
+  readonly text: string;
+  readonly finishReason: string;
+  readonly usage: TokenUsage;
+}
+
+export const makeDraft = (): ResponseDraft => ({
+  parts: [],
+  open: new Set(),
+  argumentTexts: new Map(),
+  partCount: 0,
+  bytes: 0,
+  finishes: 0,
+  finishReason: "none",
+  usage: { inputTokens: null, outputTokens: null },
+});
+
+const refuse = (
+  reason: ModelProtocolError["reason"],
+  message: string,
+  more: { readonly limit?: number; readonly seen?: number; readonly toolCallId?: string } = {},
+) => Result.fail(new ModelProtocolError({ reason, message, ...more }));
+
+const openedBy = { "text-start": "text-end", "reasoning-start": "reasoning-end", "tool-params-start": "tool-params-end" } as const;
+const isOpening = (type: string): type is keyof typeof openedBy => Object.hasOwn(openedBy, type);
+const closings: ReadonlySet<string> = new Set(Object.values(openedBy));
+
+const deltaBytes = (part: Response.AnyPart): number =>
+  "delta" in part ? utf8ByteLength(part.delta) : "text" in part ? utf8ByteLength(part.text) : 0;
+
+/** Adds one part to the draft, or says which bound or order it breaks. */
+export const addPart = (
+  draft: ResponseDraft,
+  part: Response.AnyPart,
+): Result.Result<ResponseDraft, ModelProtocolError> => {
+  draft.partCount += 1;
+  draft.bytes += deltaBytes(part);
+  if (draft.partCount > responseLimits.maxParts) {
+    return refuse("response-limit", `The response has more than ${responseLimits.maxParts} parts.`, {
+      limit: responseLimits.maxParts,
+      seen: draft.partCount,
+    });
+  }
+  if (draft.bytes > responseLimits.maxBytes) {
+    return refuse("response-limit", `The response is longer than ${responseLimits.maxBytes} bytes.`, {
+      limit: responseLimits.maxBytes,
+      seen: draft.bytes,
+    });
+  }
+  if ("id" in part && isOpening(part.type)) {
+    const closing = `${openedBy[part.type]} ${part.id}`;
+    if (draft.open.has(closing)) {
+      return refuse("part-lifecycle", `The response opens ${part.type} twice before it ends.`);
+    }
+    draft.open.add(closing);
+  } else if ("id" in part && closings.has(part.type) && !draft.open.delete(`${part.type} ${part.id}`)) {
+    return refuse("part-lifecycle", `The response has ${part.type} without a start.`);
+  }
+  return take(draft, part);
+};
+
+/** Argument deltas become text of their own; the parts would only repeat them. */
+const take = (
+  draft: ResponseDraft,
+  part: Response.AnyPart,
+): Result.Result<ResponseDraft, ModelProtocolError> => {
+  switch (part.type) {
+    case "tool-params-start":
+    case "tool-params-end":
+      return Result.succeed(draft);
+    case "tool-params-delta": {
+      const texts = draft.argumentTexts.get(part.id) ?? [];
+      texts.push(part.delta);
+      draft.argumentTexts.set(part.id, texts);
+      return Result.succeed(draft);
+    }
+    case "finish":
+      draft.finishes += 1;
+      draft.finishReason = part.reason;
+      draft.usage = {
+        inputTokens: part.usage.inputTokens.total ?? null,
+        outputTokens: part.usage.outputTokens.total ?? null,
+      };
+      return Result.succeed(draft);
+    case "error":
+      return refuse("malformed-response", "The provider reported an error inside its response.");
+    default:
+      draft.parts.push(part);
+      return Result.succeed(draft);
+  }
+};
+
+const incompatible: ReadonlySet<string> = new Set(["length", "content-filter", "error"]);
+
+/** The verdict once the stream has ended (B-01, R36, R59). */
+export const completeResponse = (
+  draft: ResponseDraft,
+): Result.Result<WholeResponse, ModelProtocolError> => {
+  if (draft.finishes !== 1) {
+    return refuse("incomplete-response", `The response has ${draft.finishes} finish parts; a whole one has exactly 1.`);
+  }
+  if (draft.open.size > 0) {
+    return refuse("part-lifecycle", `The response ended with ${draft.open.size} part(s) still open.`);
+  }
+  if (incompatible.has(draft.finishReason)) {
+    return refuse("finish-reason", `The model stopped with "${draft.finishReason}", so its response is not complete. No tool call of it was started.`);
+  }
+  const calls = draft.parts.flatMap((part): ReadonlyArray<RawCall> =>
+    part.type === "tool-call"
+      ? [
+          {
+            callId: part.id,
+            toolName: part.name,
+            argumentsText: draft.argumentTexts.get(part.id)?.join(""),
+            params: part.params,
+            providerExecuted: part.providerExecuted === true,
+          },
+        ]
+      : [],
+  );
+  const seen = new Set<string>();
+  for (const { callId } of calls) {
+    if (!Schema.is(ToolCallId)(callId)) {
+      return refuse("invalid-call-id", "A tool-call id must have 1 to 128 characters from A-Z a-z 0-9 . _ : - and start with a letter or digit.", { seen: callId.length, limit: 128 });
+    }
+    if (seen.has(callId)) {
+      return refuse("duplicate-call-id", `The response uses the tool-call id ${callId} twice.`, { toolCallId: callId });
+    }
+    seen.add(callId);
+  }
+  return Result.succeed({
+    parts: draft.parts,
+    calls,
+    text: textOf(draft.parts),
+    finishReason: draft.finishReason,
+    usage: draft.usage,
+  });
+};
+
+const textOf = (parts: ReadonlyArray<Response.AnyPart>): string =>
+  parts.map((part) => (part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : "")).join("");
