@@ -16,10 +16,6 @@ const targetOf = (specifier, importer) => {
 const isInside = (target, prefix) => {
   if (prefix.endsWith(":") || (prefix.endsWith("/") && prefix.startsWith("@")))
     return target.startsWith(prefix);
-  if (prefix.endsWith("/*.ts")) {
-    const folder = prefix.slice(0, -"*.ts".length);
-    return target.startsWith(folder) && !target.slice(folder.length).includes("/");
-  }
   // The bare barrel: `effect` pulls the whole library into a browser, `effect/Schema` does not.
   if (prefix === "effect") return target === "effect";
   return target === prefix || target.startsWith(`${prefix}/`);

@@ -28,7 +28,7 @@ const rulesBelowEngine = [
   "lib/engine",
   "lib/client",
   "lib/testing",
-  "lib/*.ts",
+  "lib/index.ts",
 ];
 
 /** Component folders that carry no domain words: every feature may use them. */
@@ -57,7 +57,7 @@ export const rooms = [
       "tests",
       "lib/client",
       "lib/testing",
-      "lib/*.ts",
+      "lib/index.ts",
       ...hostForbids,
     ],
     why: "the engine is host-neutral and sits below lib/index",
