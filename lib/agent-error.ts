@@ -77,7 +77,7 @@ export class ApprovalPolicyError extends Schema.TaggedError<ApprovalPolicyError>
       "preview",
       "expiry",
       "rule",
-      "parameters",
+      "policy",
       "resolver",
     ]),
     message: Schema.String,

@@ -25,8 +25,8 @@ export const approvalLimits = {
   maxPreviewBytes: 8_192,
   maxPreviewDepth: 16,
   maxPreviewNodes: 4_096,
-  /** A denial reason is an answer of a person and goes to the model (`A-06`). */
-  maxReasonBytes: 2_048,
+  /** A person's reason goes to the model in the denied call's result (`A-06`). */
+  maxReasonBytes: 8_192,
 } as const;
 
 const atMostBytes = (maxBytes: number) =>
@@ -49,12 +49,16 @@ export type DenialRule = typeof DenialRule.Type;
 export const ApprovalExpiry = Schema.Union([EpochMillis, Schema.Literal("never")]);
 export type ApprovalExpiry = typeof ApprovalExpiry.Type;
 
-/** Hidden characters (control, bidi, zero width, tags) found in the text of the request, so a screen can warn. */
+/**
+ * Characters in the parameters that hide, reorder or imitate others, so that a
+ * screen can warn before anyone reads (C054).
+ */
 export const HiddenCharacters = Schema.Struct({
-  count: Schema.Int,
-  /** Distinct code points as `U+XXXX`, at most 16. */
-  codePoints: Schema.Array(Schema.String).check(Schema.isMaxLength(16)),
-  /** JSON pointers of parameters that contain some, at most 16. */
+  /** Distinct characters, in order of first appearance, at most 16. */
+  characters: Schema.Array(Schema.Struct({ codePoint: Schema.Int, name: Schema.String })).check(
+    Schema.isMaxLength(16),
+  ),
+  /** Where they stand, e.g. `$.note`; at most 16 places. */
   places: Schema.Array(Schema.String).check(Schema.isMaxLength(16)),
 });
 export type HiddenCharacters = typeof HiddenCharacters.Type;
@@ -76,7 +80,7 @@ export const ApprovalRequestContent = Schema.Struct({
   parameters: Schema.Json,
   /** The same after decoding, in the tool's own encoding with defaults filled in: what will run. */
   effectiveParameters: Schema.Json,
-  /** Digest of `effectiveParameters`; a decision names it (`A-09`). */
+  /** The declared call's digest of its parameters; a decision names it (`A-09`). */
   parametersDigest: Digest,
   targets: Schema.Array(ApprovalTarget).check(Schema.isMaxLength(approvalLimits.maxTargets)),
   /** Redacted view of the parameters; their structure only, where the tool has no redactor (`A-04`). */
