@@ -49,7 +49,9 @@ export const impurities = (inputs) => {
 const main = async () => {
   const entries = ["app", "components", "lib/client"]
     .flatMap(filesUnder)
-    .filter((file) => (file.startsWith("lib/client/") ? /\.ts$/.test(file) : isClientEntry(file)));
+    .filter((file) =>
+      file.startsWith("lib/client/") ? file.endsWith(".ts") : isClientEntry(file),
+    );
   if (entries.length === 0) {
     console.log("client purity: no client files yet");
     return 0;

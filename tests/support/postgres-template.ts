@@ -6,6 +6,15 @@ import { PgClient } from "@effect/sql-pg";
 import * as PgConnection from "@effect/sql-pg/PgConnection";
 import { Effect, Layer, Redacted } from "effect";
 
+export interface TestDatabase {
+  /** Opens the database as the application's role: no superuser, so row-level security holds in tests too. */
+  readonly url: string;
+  /** Runs one statement as that role. */
+  readonly query: (sql: string) => Promise<void>;
+  /** Closes every connection and removes the database. */
+  readonly drop: () => Promise<void>;
+}
+
 const template = "template_migrated";
 
 const inDatabase = (url: string, database: string): string => {
@@ -61,14 +70,16 @@ export const cloneTemplate = async (server: {
   readonly applicationUrl: string;
   readonly template: string;
   readonly name: string;
-}): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> => {
+}): Promise<TestDatabase> => {
   const owner = new URL(server.applicationUrl).username;
   await statement(
     server.adminUrl,
     `CREATE DATABASE "${server.name}" TEMPLATE "${server.template}" OWNER "${owner}"`,
   );
+  const url = inDatabase(server.applicationUrl, server.name);
   return {
-    url: inDatabase(server.applicationUrl, server.name),
+    url,
+    query: (sql) => statement(url, sql),
     drop: () => statement(server.adminUrl, `DROP DATABASE IF EXISTS "${server.name}" WITH (FORCE)`),
   };
 };

@@ -1,13 +1,8 @@
 /** What a test that needs PostgreSQL calls: a database of its own, migrated, as the application's role. */
 import { randomBytes } from "node:crypto";
-import { cloneTemplate } from "#tests/support/postgres-template.ts";
+import { cloneTemplate, type TestDatabase } from "#tests/support/postgres-template.ts";
 
-export interface TestDatabase {
-  /** Opens the database as the application's role: no superuser, so row-level security holds in tests too. */
-  readonly url: string;
-  /** Closes every connection and removes the database. */
-  readonly drop: () => Promise<void>;
-}
+export type { TestDatabase };
 
 const fromRun = (name: string): string => {
   const value = process.env[name];

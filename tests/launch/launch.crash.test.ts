@@ -1,0 +1,188 @@
+/** The product's own start command, as real processes: readiness, endings, kills and refusals. */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isAlive, livingPostmaster } from "#server/postgres/embedded/postmaster-pid.ts";
+import {
+  type LaunchedServer,
+  type LaunchOptions,
+  launchReady,
+  launchServer,
+} from "#tests/support/launched-server.ts";
+import { makeTestDatabase } from "#tests/support/postgres.ts";
+
+let folder: string;
+let running: Array<LaunchedServer> = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-launch-"));
+});
+
+afterEach(async () => {
+  for (const server of running) if (isAlive(server.pid)) await server.end("SIGKILL");
+  running = [];
+  const postgres = livingPostmaster(path.join(folder, "postgres/data"));
+  if (postgres !== undefined) process.kill(postgres.pid, "SIGQUIT");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const start = async (options: Omit<LaunchOptions, "dataFolder"> = {}) => {
+  const server = await launchReady({ ...options, dataFolder: folder });
+  running.push(server);
+  return server;
+};
+
+const refusal = async (env: Record<string, string>, dataFolder = folder) => {
+  const outcome = await launchServer({ dataFolder, env });
+  if (outcome._tag === "ready") {
+    running.push(outcome.server);
+    throw new Error("it started");
+  }
+  return outcome;
+};
+
+/** Every process whose command line names this test's folder or that this server started. */
+const childrenOf = (pid: number): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => {
+      try {
+        return new RegExp(`payment-provider(/main\\.ts|\\.js)\\0${pid}\\0`).test(
+          readFileSync(`/proc/${candidate}/cmdline`, "utf8"),
+        );
+      } catch {
+        return false;
+      }
+    });
+
+const until = async (claim: () => boolean, millis = 5_000) => {
+  const end = performance.now() + millis;
+  while (!claim() && performance.now() < end)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  return claim();
+};
+
+describe("npm start", () => {
+  it("is ready within 10 s of its build, again within 3 s, and ends every child within 5 s of SIGTERM", async () => {
+    const first = await start();
+    expect(first.readySeconds).toBeLessThan(10);
+    const postgres = livingPostmaster(path.join(folder, "postgres/data"));
+    const [provider] = childrenOf(first.pid);
+    expect(postgres).toBeDefined();
+    expect(provider).toBeDefined();
+    const { code, millis } = await first.end("SIGTERM");
+    expect({ code, inTime: millis < 5_000 }).toEqual({ code: 0, inTime: true });
+    expect(isAlive(postgres?.pid ?? process.pid)).toBe(false);
+    expect(isAlive(provider ?? process.pid)).toBe(false);
+    const second = await start();
+    expect(second.readySeconds).toBeLessThan(3);
+    expect((await second.end("SIGINT")).code).toBe(0);
+  });
+
+  it("takes the surviving database over after kill -9, while the provider ends by itself", async () => {
+    const first = await start();
+    const postgres = livingPostmaster(path.join(folder, "postgres/data"));
+    const [provider] = childrenOf(first.pid);
+    await first.end("SIGKILL");
+    expect(isAlive(postgres?.pid ?? 0)).toBe(true);
+    expect(await until(() => !isAlive(provider ?? process.pid))).toBe(true);
+    const second = await start();
+    expect(second.output()).toContain("reusing the PostgreSQL server");
+    expect(livingPostmaster(path.join(folder, "postgres/data"))?.pid).toBe(postgres?.pid);
+    expect((await second.end("SIGTERM")).code).toBe(0);
+    expect(livingPostmaster(path.join(folder, "postgres/data"))).toBeUndefined();
+  });
+
+  it("starts the payment provider again on its port when it is killed", async () => {
+    const server = await start();
+    const [first] = childrenOf(server.pid);
+    process.kill(first ?? 0, "SIGKILL");
+    expect(await until(() => childrenOf(server.pid).some((pid) => pid !== first))).toBe(true);
+  });
+});
+
+const oneSentence = (output: string) =>
+  /Effect Agent cannot start: ([^\n]+)\n\n$/.exec(output)?.[1] ?? "";
+
+describe("npm start refuses in one sentence, with exit code 1 and nothing half done, when", () => {
+  let taken: Server | undefined;
+  afterEach(() => taken?.close());
+
+  it("the port is taken", async () => {
+    taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => taken?.once("listening", resolve));
+    const address = taken.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { code, output } = await refusal({ PORT: String(port) });
+    expect(code).toBe(1);
+    expect(oneSentence(output)).toMatch(
+      new RegExp(`^Port ${port} on 127.0.0.1 is taken .*PORT=${port + 1} npm start\\.$`),
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("the data folder cannot be written", async () => {
+    const file = path.join(folder, "file");
+    writeFileSync(file, "");
+    const { code, output } = await refusal({}, path.join(file, "data"));
+    expect(code).toBe(1);
+    expect(oneSentence(output)).toMatch(/^The data folder .* cannot be written .*DATA_DIR/);
+  });
+
+  it("a setting has a value that cannot be used", async () => {
+    const { code, output } = await refusal({ PORT: "eighty" });
+    expect(code).toBe(1);
+    expect(oneSentence(output)).toMatch(/^PORT must be a whole number/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("DATABASE_URL names a server that does not answer", async () => {
+    const { code, output } = await refusal({
+      DATABASE_URL: "postgres://nobody:canary@127.0.0.1:1/none",
+    });
+    expect(code).toBe(1);
+    expect(oneSentence(output)).toMatch(
+      /^The database at 127\.0\.0\.1:1\/none cannot be used .*DATABASE_URL/,
+    );
+    expect(output).not.toContain("canary");
+  });
+
+  it("DATABASE_URL has a wrong password, which is not repeated", async () => {
+    const database = await makeTestDatabase();
+    const url = new URL(database.url);
+    url.password = "canary";
+    const { code, output } = await refusal({ DATABASE_URL: url.toString() });
+    await database.drop();
+    expect(code).toBe(1);
+    expect(oneSentence(output)).toMatch(/password/);
+    expect(output).not.toContain("canary");
+  });
+
+  it("the database was written by a newer release, which it leaves as it is", async () => {
+    const database = await makeTestDatabase();
+    await database.query(
+      "CREATE TABLE IF NOT EXISTS effect_sql_migrations (migration_id integer PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now(), name varchar(255) NOT NULL)",
+    );
+    await database.query(
+      "INSERT INTO effect_sql_migrations (migration_id, name) VALUES (9999, 'from_the_future')",
+    );
+    const { code, output } = await refusal({ DATABASE_URL: database.url });
+    await database.drop();
+    expect(code).toBe(1);
+    expect(oneSentence(output)).toMatch(
+      /^The database at .* was written by a newer release \(its schema is at 9999/,
+    );
+  });
+});
+
+it("DATABASE_URL replaces the bundled database, of which then nothing is started", async () => {
+  const database = await makeTestDatabase();
+  const server = await start({ env: { DATABASE_URL: database.url } });
+  expect(readdirSync(folder)).toEqual([]);
+  expect((await server.end("SIGTERM")).code).toBe(0);
+  await database.drop();
+});
