@@ -1,0 +1,109 @@
+/**
+ * Asking the payment provider for money. The request is written down before it is
+ * sent and the answer when it comes; without an answer the row stays `requested`,
+ * and the handler says that it does not know rather than invent an outcome.
+ */
+import { Effect, Schema } from "effect";
+import { SqlClient } from "effect/unstable/sql";
+
+import { CurrentToolCall } from "#lib/current-tool-call.ts";
+import { unknownOutcome } from "#lib/unknown-outcome.ts";
+
+import { formatCents, type Cents } from "../data/money.ts";
+import { PaymentProvider } from "../payment-provider/PaymentProvider.ts";
+import type { RequestKind } from "../payment-provider/provider-contract.ts";
+import { findCustomer, methodOf } from "./customers.ts";
+import { lockOrder } from "./orders.ts";
+import { refuse } from "./Refusal.ts";
+
+export interface MoneyMove {
+  readonly order_id: string;
+  readonly payment_method_id: string;
+  readonly cents: Cents;
+  readonly reason: string;
+}
+
+const SumRow = Schema.Struct({ cents: Schema.Int });
+const decodeSum = Schema.decodeUnknownEffect(Schema.Array(SumRow));
+const KeyRow = Schema.Struct({ key: Schema.String });
+const decodeKey = Schema.decodeUnknownEffect(Schema.Array(KeyRow));
+
+/** The call's own key; a fresh one outside of a tool call. */
+const requestKey = Effect.fn("moneyRequests.key")(function* () {
+  const call = yield* CurrentToolCall;
+  if (call !== undefined) return call.idempotencyKey;
+  const sql = yield* SqlClient.SqlClient;
+  const [row] = yield* decodeKey(yield* sql`SELECT gen_random_uuid()::text AS key`);
+  return row === undefined ? yield* Effect.die(new Error("no key from the database")) : row.key;
+});
+
+/** What can still be refunded: paid, less what went back or may have gone back. */
+const refundableCents = Effect.fn("moneyRequests.refundable")(function* (orderId: string, exceptKey: string) {
+  const sql = yield* SqlClient.SqlClient;
+  const [row] = yield* decodeSum(
+    yield* sql`SELECT (
+        coalesce((SELECT sum(CASE transaction_type WHEN 'payment' THEN amount_cents ELSE -amount_cents END)
+          FROM retail.order_payments WHERE order_id = ${orderId}), 0)
+        + coalesce((SELECT sum(CASE kind WHEN 'charge' THEN amount_cents ELSE -amount_cents END)
+          FROM retail.provider_requests WHERE order_id = ${orderId} AND idempotency_key <> ${exceptKey}
+            AND (state = 'completed' OR (state = 'requested' AND kind = 'refund'))), 0)
+      )::integer AS cents`,
+  );
+  return row?.cents ?? 0;
+});
+
+/** Checks the move and writes it down, under the order's lock. */
+const register = Effect.fn("moneyRequests.register")(function* (kind: RequestKind, key: string, move: MoneyMove) {
+  const sql = yield* SqlClient.SqlClient;
+  const order = yield* lockOrder(move.order_id);
+  const method = yield* methodOf(yield* findCustomer(order.user_id), move.payment_method_id);
+  if (kind === "refund") {
+    const original = order.payments.some((line) => line.payment_method_id === move.payment_method_id);
+    if (!original && method.source !== "gift_card") {
+      return yield* refuse("payment method should be either the original payment method or a gift card");
+    }
+    const refundable = yield* refundableCents(move.order_id, key);
+    if (move.cents > refundable) {
+      return yield* refuse(`only ${formatCents(Math.max(0, refundable))} of order ${move.order_id} can still be refunded`);
+    }
+  }
+  yield* sql`INSERT INTO retail.provider_requests (idempotency_key, kind, order_id, payment_method_id, amount_cents, reason)
+    VALUES (${key}, ${kind}, ${move.order_id}, ${move.payment_method_id}, ${move.cents}, ${move.reason})
+    ON CONFLICT (idempotency_key) DO NOTHING`;
+});
+
+const settle = Effect.fn("moneyRequests.settle")(function* (
+  key: string,
+  state: "completed" | "declined" | "not sent",
+  providerId: string | null,
+  declineReason: string | null,
+) {
+  const sql = yield* SqlClient.SqlClient;
+  yield* sql`UPDATE retail.provider_requests
+    SET state = ${state}, provider_id = ${providerId}, decline_reason = ${declineReason}, answered_at = now()
+    WHERE idempotency_key = ${key}`;
+});
+
+/** Moves the money, or refuses, or ends as an unknown outcome when nobody can tell. */
+export const moveMoney = Effect.fn("moneyRequests.move")(function* (kind: RequestKind, move: MoneyMove) {
+  const sql = yield* SqlClient.SqlClient;
+  const provider = yield* PaymentProvider;
+  const key = yield* requestKey();
+  yield* sql.withTransaction(register(kind, key, move));
+
+  const entry = yield* provider
+    .request(kind, { idempotencyKey: key, orderId: move.order_id, paymentMethodId: move.payment_method_id, cents: move.cents })
+    .pipe(
+      Effect.catchTags({
+        ProviderNotAsked: (error) =>
+          Effect.andThen(settle(key, "not sent", null, null), Effect.fail(refuse(error.message))),
+        ProviderSilent: (error) => unknownOutcome(error.message),
+      }),
+    );
+  if (entry.outcome === "declined") {
+    yield* settle(key, "declined", entry.entry_id, entry.decline_reason);
+    return yield* refuse(`the payment provider declined the ${kind} of ${formatCents(move.cents)}: ${entry.decline_reason ?? "no reason given"}`);
+  }
+  yield* settle(key, "completed", entry.entry_id, null);
+  return entry;
+});
