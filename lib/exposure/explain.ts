@@ -41,7 +41,7 @@ export const explainExposure = (
     };
   }
   const isListed = snapshot.notSelected.includes(toolName);
-  if (!isListed && !isBeyondLists(toolName, snapshot, evidence)) {
+  if (!isListed && !evidence.registered?.includes(toolName)) {
     return {
       verdict: "unregistered",
       explanation: `No tool with the name ${name} is registered for this agent.`,
@@ -76,16 +76,6 @@ const offered = (name: string, toolName: string, snapshot: ExposureSnapshot): Ex
           ? "every eligible tool is"
           : "this request needs it";
   return { verdict: "offered", explanation: `${name} was offered: ${why}.` };
-};
-
-/** Whether a name may stand on a part of the lists that the snapshot does not keep. */
-const isBeyondLists = (
-  toolName: string,
-  snapshot: ExposureSnapshot,
-  evidence: ExposureEvidence,
-): boolean => {
-  if (evidence.registered !== undefined) return evidence.registered.includes(toolName);
-  return false;
 };
 
 const notAskedFor = (name: string, snapshot: ExposureSnapshot): ExposureReason => {
