@@ -1,0 +1,24 @@
+import * as Effect from "effect/Effect";
+import type { CurrentOperator } from "#lib/contract/http/authentication.ts";
+import type { ApprovalRequestId } from "#lib/contract/ids.ts";
+import { readApproval, readBatch, readExecution } from "./approval-rows.ts";
+import { assembleApproval } from "./assemble-approval.ts";
+import { inSnapshot, newest } from "./snapshot.ts";
+
+/** One request as this operator may see and answer it; `NotFound` for a missing or foreign one. */
+export const readApprovalDetail = Effect.fn("views.readApprovalDetail")(function* (
+  operator: CurrentOperator["Service"],
+  requestId: ApprovalRequestId,
+) {
+  const read = yield* inSnapshot(
+    operator.tenantId,
+    Effect.gen(function* () {
+      const row = yield* readApproval(operator.tenantId, requestId);
+      const batch = yield* readBatch(operator.tenantId, row);
+      const execution = yield* readExecution(operator.tenantId, row);
+      const { now } = yield* newest(operator.tenantId);
+      return { row, batch, execution, serverTime: now };
+    }),
+  );
+  return assembleApproval({ ...read, operator });
+});

@@ -1,0 +1,97 @@
+/** An approval's page from its rows: pure (OP-05). */
+import type { RunRecord } from "#lib/contract/records.ts";
+import type { OperatorRole } from "#lib/contract/status.ts";
+import type { ApprovalDetail } from "#lib/contract/views.ts";
+import { refuseApprover, refuseDecided } from "#server/operator/judge-approval.ts";
+import { mayAct, neededRole } from "#server/operator/permissions.ts";
+import type { ApprovalRow, BatchRow } from "./approval-rows.ts";
+import { fingerprintWords } from "./fingerprint-words.ts";
+
+export interface ApprovalEvidence {
+  readonly row: ApprovalRow;
+  readonly batch: ReadonlyArray<BatchRow>;
+  /** The call's prepared and settled records, as far as there are any. */
+  readonly execution: ReadonlyArray<RunRecord>;
+  readonly operator: { readonly operatorId: string; readonly role: OperatorRole };
+  readonly serverTime: number;
+}
+
+/** The same rules as the decision itself, so that a button never promises what the server would refuse. */
+const mayDecide = ({
+  row,
+  operator,
+  serverTime,
+}: ApprovalEvidence): ApprovalDetail["mayDecide"] => {
+  if (!mayAct(operator.role, "decide-approval"))
+    return {
+      allowed: false,
+      why: `Deciding needs the role ${neededRole["decide-approval"]}; yours is ${operator.role}.`,
+    };
+  const now = { ...row, now: serverTime };
+  const refusal = refuseDecided(now) ?? refuseApprover(now, operator.operatorId);
+  if (refusal !== undefined) return { allowed: false, why: refusal.message };
+  const missing = row.approversRequired - row.approvedBy.length;
+  return {
+    allowed: true,
+    why:
+      row.approversRequired > 1
+        ? `${row.approvedBy.length} of ${row.approversRequired} people have approved; ${missing} must still.`
+        : "You may decide this request.",
+  };
+};
+
+/**
+ * What ran, compared with what was approved: the digest recorded before the
+ * effect against the digest that the decision names.
+ */
+const receiptOf = (
+  { row, execution }: ApprovalEvidence,
+  call: BatchRow | undefined,
+): ApprovalDetail["receipt"] => {
+  for (const record of execution)
+    if (record._tag === "ToolCallSettled" && record.source === "drift") return "refused-changed";
+  if (call === undefined || (call.state !== "succeeded" && call.state !== "failed")) return null;
+  if (row.state !== "approved") return null;
+  const prepared = execution.find((record) => record._tag === "ToolCallPrepared");
+  const ran = prepared?.parametersDigest ?? call.parametersDigest;
+  return ran === row.parametersDigest ? "ran-as-approved" : "refused-changed";
+};
+
+export const assembleApproval = (evidence: ApprovalEvidence): ApprovalDetail => {
+  const { row, batch } = evidence;
+  const call = batch.find((candidate) => candidate.callId === row.callId);
+  const effectAt = call?.endedAt ?? null;
+  return {
+    ...row,
+    decision:
+      row.deciderKind === null || row.deciderId === null || row.decidedBy === null
+        ? null
+        : { kind: row.deciderKind, id: row.deciderId, name: row.decidedBy },
+    delivery: {
+      decidedAt: row.decidedAt,
+      // A decision is a committed row before anybody is told of it.
+      recordedAt: row.decidedAt,
+      deliveredAt: row.deliveredAt,
+      effectAt,
+      effect: effectAt === null ? null : (call?.state ?? null),
+    },
+    batch: batch.map((one) => ({
+      index: one.index,
+      callId: one.callId,
+      toolName: one.toolName,
+      state: one.state,
+      needsApproval: one.needsApproval,
+      requestId: one.approvalRequestId,
+      summary: one.summary ?? one.toolName,
+      executionClass: one.executionClass,
+    })),
+    fingerprint: fingerprintWords({
+      toolName: row.toolName,
+      toolDigest: call?.toolDigest ?? "",
+      parametersDigest: row.parametersDigest,
+    }),
+    receipt: receiptOf(evidence, call),
+    mayDecide: mayDecide(evidence),
+    serverTime: evidence.serverTime,
+  };
+};

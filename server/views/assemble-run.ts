@@ -1,0 +1,149 @@
+/** A run's page from its rows and records: a pure function, so that the same evidence always draws the same page. */
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type { AttemptView, RunDetail, ToolCallView, TurnView } from "#lib/contract/views.ts";
+import type { AbortRow, CallRow, RecordRow, RunRow } from "./run-rows.ts";
+
+export interface RunEvidence {
+  readonly run: RunRow;
+  readonly abort: AbortRow | null;
+  readonly calls: ReadonlyArray<CallRow>;
+  /** In sequence. */
+  readonly records: ReadonlyArray<RecordRow>;
+  readonly policy: RunDetail["policy"];
+  readonly asOf: number;
+  readonly serverTime: number;
+}
+
+type Kept<Kind extends RunRecord["_tag"]> = {
+  readonly recordedAt: number;
+  readonly record: RecordOf<Kind>;
+};
+
+const ofKind = <Kind extends RunRecord["_tag"]>(
+  records: ReadonlyArray<RecordRow>,
+  kind: Kind,
+): ReadonlyArray<Kept<Kind>> =>
+  records.flatMap(({ recordedAt, record }) =>
+    // The tag decides the member of the union; TypeScript cannot follow it through a type parameter.
+    record._tag === kind ? [{ recordedAt, record: record as RecordOf<Kind> }] : [],
+  );
+
+/** One call per turn and id: models reuse ids in later turns (R32). A tuple as text, never joined. */
+const callKey = (turn: number, callId: string): string => JSON.stringify([turn, callId]);
+
+const attemptViews = (records: ReadonlyArray<RecordRow>): ReadonlyArray<AttemptView> => {
+  const suspended = new Map(
+    ofKind(records, "RunSuspended").map(({ record }) => [record.attempt, record.waitingFor]),
+  );
+  return ofKind(records, "AttemptStarted").map(({ recordedAt, record }) => ({
+    attempt: record.attempt,
+    epoch: record.epoch,
+    decision: record.decision,
+    explanation: record.explanation,
+    startedAt: recordedAt,
+    suspendedFor: suspended.get(record.attempt) ?? null,
+  }));
+};
+
+const failureOf = (row: CallRow): ToolCallView["failure"] =>
+  row.failureTag === null
+    ? null
+    : {
+        errorTag: row.failureTag,
+        message: row.failureMessage ?? "",
+        ...(row.diagnosticId === null ? {} : { diagnosticId: row.diagnosticId }),
+      };
+
+const callView = (
+  row: CallRow,
+  declared: RecordOf<"TurnRecorded">["calls"][number] | undefined,
+  settled: RecordOf<"ToolCallSettled"> | undefined,
+): ToolCallView => ({
+  turn: row.turn,
+  index: row.index,
+  callId: row.callId,
+  toolName: declared?.toolName ?? row.toolName,
+  state: row.state,
+  executionClass: row.executionClass,
+  providerExecuted: row.providerExecuted,
+  parameters: declared?.parameters ?? null,
+  effectiveParameters: declared?.effectiveParameters ?? null,
+  parametersDigest: row.parametersDigest,
+  failureMode: row.failureMode,
+  failureHandling: row.failureHandling,
+  failure: settled?.failure ?? failureOf(row),
+  result: settled?.result ?? null,
+  hasResult: settled !== undefined,
+  isFailure: row.isFailure,
+  originalBytes: row.originalBytes,
+  selection: settled?.selection ?? null,
+  approvalRequestId: row.approvalRequestId,
+  unknownId: row.unknownId,
+  idempotencyKey: row.idempotencyKey,
+  declaredAt: row.declaredAt,
+  requestedAt: row.requestedAt,
+  decidedAt: row.decidedAt,
+  startedAt: row.startedAt,
+  endedAt: row.endedAt,
+});
+
+const turnViews = (
+  records: ReadonlyArray<RecordRow>,
+  calls: ReadonlyArray<CallRow>,
+): ReadonlyArray<TurnView> => {
+  const settled = new Map(
+    ofKind(records, "ToolCallSettled").map(({ record }) => [
+      callKey(record.turn, record.callId),
+      record,
+    ]),
+  );
+  const rowsOfTurn = new Map<number, Array<CallRow>>();
+  for (const row of calls) {
+    const rows = rowsOfTurn.get(row.turn);
+    if (rows === undefined) rowsOfTurn.set(row.turn, [row]);
+    else rows.push(row);
+  }
+  return ofKind(records, "TurnRecorded").map(({ recordedAt, record }) => {
+    const declared = new Map(record.calls.map((call) => [call.callId, call]));
+    return {
+      turn: record.turn,
+      text: record.text,
+      finishReason: record.finishReason,
+      usage: record.usage,
+      exposure: record.exposure,
+      calls: (rowsOfTurn.get(record.turn) ?? []).map((row) =>
+        callView(row, declared.get(row.callId), settled.get(callKey(row.turn, row.callId))),
+      ),
+      startedAt: record.startedAt,
+      recordedAt,
+    };
+  });
+};
+
+export const assembleRun = (evidence: RunEvidence): RunDetail => {
+  const { run, abort, records } = evidence;
+  const settlement = ofKind(records, "RunSettled").at(-1)?.record;
+  const opened = ofKind(records, "RunOpened").at(0)?.record;
+  return {
+    ...run,
+    input: opened?.input ?? run.input,
+    output: settlement?.output ?? null,
+    failure: settlement?.failure ?? null,
+    finishReason: settlement?.finishReason ?? run.finishReason,
+    exhausted: settlement?.exhausted ?? run.exhausted,
+    modelId: opened?.modelId ?? run.modelId,
+    abort:
+      abort === null
+        ? null
+        : {
+            actor: { kind: abort.kind, id: abort.id, name: abort.name },
+            reason: abort.reason,
+            at: abort.at,
+          },
+    attempts: attemptViews(records),
+    turnViews: turnViews(records, evidence.calls),
+    policy: evidence.policy,
+    asOf: evidence.asOf,
+    serverTime: evidence.serverTime,
+  };
+};

@@ -1,0 +1,71 @@
+/** What holds an unsettled submission up, how bad that is, and what recovery would do (OP-11, OP-12): pure. */
+import type { ObligationView } from "#lib/contract/views.ts";
+
+export interface ObligationToExplain {
+  readonly state: "ready" | "running" | "waiting" | "unknown";
+  /** In this state since, and now: milliseconds of the database's clock. */
+  readonly since: number;
+  readonly now: number;
+  readonly attempts: number;
+  readonly pendingApprovals: number;
+  readonly openUnknowns: number;
+  /** Why the last attempt was put off, if it was. */
+  readonly postponedReason: string | null;
+  readonly abortRequested: boolean;
+}
+
+/** Seconds after which an obligation is aging, and overdue (OP-11). */
+export const obligationThresholds = { agingSeconds: 300, overdueSeconds: 3_600 } as const;
+
+type Blocker = ObligationView["blocker"];
+
+const severityOf = (seconds: number): ObligationView["severity"] => {
+  if (seconds >= obligationThresholds.overdueSeconds) return "overdue";
+  return seconds >= obligationThresholds.agingSeconds ? "aging" : "ok";
+};
+
+const blockerOf = (one: ObligationToExplain, severity: ObligationView["severity"]): Blocker => {
+  switch (one.state) {
+    case "waiting":
+      return "approval";
+    case "unknown":
+      return "unknown";
+    case "ready":
+      return severity === "ok" ? "none" : "ready-aged";
+    case "running":
+      return severity === "ok" ? "none" : "running-aged";
+  }
+};
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+const explanationOf = (one: ObligationToExplain): string => {
+  if (one.abortRequested)
+    return "An abort is stored. The next attempt records open calls as unknown and settles the run as aborted.";
+  switch (one.state) {
+    case "waiting":
+      return one.pendingApprovals > 0
+        ? `${counted(one.pendingApprovals, "approval is", "approvals are")} pending. Once all are decided the same batch goes on, without asking the model again.`
+        : "Every approval is decided. The next attempt goes on with the same batch.";
+    case "unknown":
+      return one.openUnknowns > 0
+        ? `${counted(one.openUnknowns, "effect is", "effects are")} in doubt. Nothing is repeated until a person has resolved each of them.`
+        : "Every effect in doubt is resolved. The next attempt applies the resolutions.";
+    case "ready":
+      if (one.postponedReason !== null)
+        return `The last attempt was put off: ${one.postponedReason} It starts again by itself.`;
+      return one.attempts === 0
+        ? "It has not started yet: a worker takes it when the thread is free."
+        : "A worker takes it again and goes on from what is recorded.";
+    case "running":
+      return "A worker drives it. If that worker is lost, another goes on from the records: finished calls are reused, started ones without a result become unknown.";
+  }
+};
+
+export const explainObligation = (
+  one: ObligationToExplain,
+): Pick<ObligationView, "blocker" | "severity" | "explanation"> => {
+  const severity = severityOf((one.now - one.since) / 1_000);
+  return { severity, blocker: blockerOf(one, severity), explanation: explanationOf(one) };
+};

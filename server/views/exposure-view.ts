@@ -1,0 +1,82 @@
+/** What the model was shown in one turn, how it differs from the turn before, and why a tool was not there (OP-02). */
+import * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
+import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
+import type { RunId, TenantId } from "#lib/contract/ids.ts";
+import { RunRecord } from "#lib/contract/records.ts";
+import type { ExposureExplanation, ExposureView } from "#lib/contract/views.ts";
+import { explainExposure } from "#lib/exposure/explain.ts";
+import { AgentCatalogue } from "./AgentCatalogue.ts";
+import { notFound, requireRun } from "./require-run.ts";
+import { decodeRows, inSnapshot } from "./snapshot.ts";
+
+const Row = Schema.Struct({ turn: Schema.Int, record: Schema.fromJsonString(RunRecord) });
+
+/** The snapshots of the turn and of the one before it, by turn. */
+const readSnapshots = (tenantId: TenantId, runId: RunId, turn: number) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(Row)(sql`
+      SELECT t.turn, j.body AS record FROM turns t JOIN journal_records j
+        ON j.tenant_id = t.tenant_id AND j.thread_id = t.thread_id AND j.sequence = t.record_sequence
+      WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn IN (${turn}, ${turn - 1})`),
+  ).pipe(
+    Effect.map(
+      (rows) =>
+        new Map(
+          rows.flatMap(({ turn: at, record }): Array<[number, ExposureSnapshot]> =>
+            record._tag === "TurnRecorded" ? [[at, record.exposure]] : [],
+          ),
+        ),
+    ),
+  );
+
+const readTurn = (tenantId: TenantId, runId: RunId, turn: number) =>
+  inSnapshot(
+    tenantId,
+    Effect.gen(function* () {
+      const run = yield* requireRun(tenantId, runId);
+      const snapshots = yield* readSnapshots(tenantId, runId, turn);
+      const exposure = snapshots.get(turn);
+      if (exposure === undefined) return yield* notFound("turn");
+      return { run, exposure, before: snapshots.get(turn - 1) };
+    }),
+  );
+
+export const readExposure = Effect.fn("views.readExposure")(function* (
+  tenantId: TenantId,
+  runId: RunId,
+  turn: number,
+) {
+  const { exposure, before } = yield* readTurn(tenantId, runId, turn);
+  const shown = new Set(exposure.exposed);
+  const shownBefore = new Set(before?.exposed ?? []);
+  const view: ExposureView = {
+    turn,
+    exposure,
+    added: [...shown].filter((name) => !shownBefore.has(name)),
+    removed: [...shownBefore].filter((name) => !shown.has(name)),
+  };
+  return view;
+});
+
+export const readExposureExplanation = Effect.fn("views.readExposureExplanation")(function* (
+  tenantId: TenantId,
+  runId: RunId,
+  turn: number,
+  toolName: string,
+) {
+  const { run, exposure } = yield* readTurn(tenantId, runId, turn);
+  const agents = yield* (yield* AgentCatalogue).list();
+  const agent = agents.find((candidate) => candidate.agentId === run.agentId);
+  const view: ExposureExplanation = {
+    toolName,
+    turn,
+    ...explainExposure(
+      toolName,
+      exposure,
+      agent === undefined ? {} : { registered: agent.tools.map((tool) => tool.name) },
+    ),
+  };
+  return view;
+});

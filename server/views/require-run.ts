@@ -1,0 +1,22 @@
+import * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
+import { NotFound } from "#lib/contract/errors.ts";
+import { AgentId, type RunId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
+import { decodeRows } from "./snapshot.ts";
+
+/** The same sentence for a foreign id and a missing one (C042). */
+export const notFound = (what: string): NotFound =>
+  new NotFound({ message: `There is no ${what} with this id.`, what });
+
+const Row = Schema.Struct({ threadId: ThreadId, agentId: AgentId });
+
+/** Where the run is, or `NotFound`. */
+export const requireRun = (tenantId: TenantId, runId: RunId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient;
+    const rows = yield* decodeRows(Row)(sql`
+      SELECT thread_id AS "threadId", agent_id AS "agentId" FROM runs
+      WHERE tenant_id = ${tenantId} AND run_id = ${runId}`);
+    return rows[0] ?? (yield* notFound("run"));
+  });

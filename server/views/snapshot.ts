@@ -1,0 +1,67 @@
+/**
+ * Everything one answer shows is read in one snapshot of one tenant, so that its
+ * lists, counts and `asOf` agree (C070, C071).
+ */
+import * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
+import type { SqlError } from "effect/unstable/sql/SqlError";
+import { StoreUnavailable } from "#lib/contract/errors.ts";
+import type { TenantId } from "#lib/contract/ids.ts";
+import { StoreError } from "#lib/durable/StoreError.ts";
+import { transaction } from "#server/postgres/Database.ts";
+
+/** A store that is away or busy is an answer; one that refuses our own query is a defect. */
+export const orStoreUnavailable = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+): Effect.Effect<A, Exclude<E, StoreError> | StoreUnavailable, R> =>
+  Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, StoreError> | StoreUnavailable> => {
+    // What is no StoreError is one of the other members of E.
+    if (!(error instanceof StoreError)) return Effect.fail(error as Exclude<E, StoreError>);
+    if (!error.retryable) return Effect.die(error);
+    return Effect.fail(
+      new StoreUnavailable({
+        message: "The database does not answer at the moment. Nothing was changed; try again.",
+      }),
+    );
+  });
+
+/** Names the tenant for the database's own row policies, in the transaction that runs now (PG-05). */
+export const actForTenant = (tenantId: TenantId) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`SELECT set_config('effect_agent.tenant', ${tenantId}, true)`,
+  );
+
+/** Runs the reads in one REPEATABLE READ, READ ONLY transaction that can see this tenant only (PG-05). */
+export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) =>
+  transaction(
+    "views.inSnapshot",
+    Effect.gen(function* () {
+      const sql = yield* SqlClient;
+      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`;
+      yield* actForTenant(tenantId);
+      return yield* reads;
+    }),
+  ).pipe(orStoreUnavailable);
+
+/** Rows in the shape of the schema; a row of another shape is our own fault, never the client's. */
+export const decodeRows = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
+  const decode = Schema.decodeUnknownEffect(Schema.Array(schema));
+  return <R>(
+    rows: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>,
+  ): Effect.Effect<ReadonlyArray<S["Type"]>, SqlError, R> =>
+    Effect.flatMap(rows, (found) => Effect.orDie(decode(found)));
+};
+
+const Newest = Schema.Struct({ last: Schema.Int, now: Schema.Int });
+
+/** The newest event this snapshot reflects at least, and the database's clock, milliseconds. */
+export const newest = (tenantId: TenantId) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(Newest)(
+      sql`
+        SELECT coalesce((SELECT last_sequence FROM event_tails WHERE tenant_id = ${tenantId}), 0)::float8 AS last,
+          trunc(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
+    ),
+  ).pipe(Effect.map((rows) => rows[0] ?? { last: 0, now: 0 }));
