@@ -35,7 +35,18 @@ export const failureJsonSchemaOf = (tool: Tool.Any): Json =>
   tool.failureSchema === Schema.Never ? null : jsonSchemaOf(tool.failureSchema);
 
 /** Digest of one tool's contract: name, schemas, failure mode, execution class, approval flag. */
-export const toolDigestOf = (tool: Tool.Any): Digest =>
+export const toolDigestOf = (tool: Tool.Any): Digest => {
+  const known = toolDigests.get(tool);
+  if (known !== undefined) return known;
+  const digest = computeToolDigest(tool);
+  toolDigests.set(tool, digest);
+  return digest;
+};
+
+// Tools are immutable values; a batch of 50 calls must not derive the same schema 50 times.
+const toolDigests = new WeakMap<Tool.Any, Digest>();
+
+const computeToolDigest = (tool: Tool.Any): Digest =>
   Digest.make(
     digestOf({
       name: tool.name,

@@ -138,6 +138,8 @@ const RunSuspended = Schema.TaggedStruct("RunSuspended", {
 const RunCompleted = Schema.TaggedStruct("RunCompleted", { output: Schema.Json, finishReason: Schema.String });
 const RunFailed = Schema.TaggedStruct("RunFailed", { failure: FailureSummary, finishReason: Schema.String });
 const RunAborted = Schema.TaggedStruct("RunAborted", { reason: Schema.String });
+/** An ephemeral run whose caller interrupted it; a durable run is taken up again instead (DU-17). */
+const RunInterrupted = Schema.TaggedStruct("RunInterrupted", {});
 /** A kind written by a later version; shown neutrally, never dropped. */
 const UnknownEvent = Schema.TaggedStruct("UnknownEvent", { kind: Schema.String });
 
@@ -168,6 +170,7 @@ export const RunEvent = Schema.Union([
   RunCompleted,
   RunFailed,
   RunAborted,
+  RunInterrupted,
   UnknownEvent,
 ]);
 export type RunEvent = typeof RunEvent.Type;

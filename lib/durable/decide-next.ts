@@ -79,7 +79,9 @@ const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
   const answered = open.filter(isAnswered);
   if (answered.length > 0) return { _tag: "SettleAnswered", turn, calls: answered };
   const lost = open.filter(
-    (call) => isInDoubt(call) && call.unknown === undefined && (call.prepared?.attempt ?? attempt) < attempt,
+    (call) =>
+      // An idempotent call may simply run again with the same key (DU-05); it stays among the open ones.
+      call.declared.executionClass !== "idempotent" && isLost(call, attempt),
   );
   if (lost.length > 0) return { _tag: "ClassifyLost", turn, calls: lost };
   if (open.some((call) => call.unknown !== undefined && call.resolved === undefined)) {
@@ -134,6 +136,9 @@ const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
   return undefined;
 };
 
+const isLost = (call: CallEvidence, attempt: number): boolean =>
+  isInDoubt(call) && call.unknown === undefined && (call.prepared?.attempt ?? attempt) < attempt;
+
 const isAnswered = (call: CallEvidence): boolean =>
   call.decided?.decision === "denied" ||
   call.decided?.decision === "expired" ||
@@ -163,12 +168,15 @@ export const explainRecovery = (
         ? { decision: "apply-resolutions", explanation: "An operator resolved an effect in doubt; its answer becomes the call's result. Nothing runs again for it." }
         : { decision: "apply-decisions", explanation: "Denied or expired calls become results that say so; their handlers never run." };
     case "ClassifyLost":
-      return next.calls.some((call) => call.declared.executionClass !== "idempotent")
-        ? { decision: "record-unknown", explanation: `${next.calls.length} call(s) had started when the process was lost and have no result. They may have happened, so they are not run again: a person is asked.` }
-        : { decision: "rerun-idempotent", explanation: `${next.calls.length} idempotent call(s) had started when the process was lost; they run again with the same idempotency key.` };
+      return {
+        decision: "record-unknown",
+        explanation: `${next.calls.length} call(s) had started when the process was lost and have no result. They may have happened, so they are not run again: a reconciler or a person says what happened.`,
+      };
     case "Execute":
       return next.calls.some((call) => call.decided !== undefined)
         ? { decision: "apply-decisions", explanation: `${next.calls.length} call(s) of turn ${next.turn.recorded.turn} run now, after authorization by today's policy. The model is not asked again.` }
+        : next.calls.some((call) => isLost(call, attempt))
+          ? { decision: "rerun-idempotent", explanation: `Idempotent call(s) had started when the process was lost; they run again with the same idempotency key.` }
         : next.calls.some((call) => call.resolved !== undefined)
           ? { decision: "apply-resolutions", explanation: `An operator said that a call may run again; ${next.calls.length} call(s) run now.` }
           : { decision: "continue-declared-batch", explanation: `The response of turn ${next.turn.recorded.turn} is stored: ${next.calls.length} call(s) without a result run now, the others keep theirs.` };

@@ -1,0 +1,134 @@
+/**
+ * Stage 1: one request, one whole response. Nothing of the batch is looked at
+ * before the stream has ended and the response is known to be complete (B-01).
+ */
+import * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import * as Stream from "effect/Stream";
+import * as AiError from "effect/unstable/ai/AiError";
+import * as LanguageModel from "effect/unstable/ai/LanguageModel";
+import * as Prompt from "effect/unstable/ai/Prompt";
+import type * as Response from "effect/unstable/ai/Response";
+import type * as Tool from "effect/unstable/ai/Tool";
+import { AgentToolCallRejected, type ModelProtocolError } from "#lib/agent-error.ts";
+import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
+import type { Json } from "#lib/contract/json/json.ts";
+import { toJson } from "#lib/contract/json/to-json.ts";
+import { addPart, completeResponse, makeDraft, type WholeResponse } from "./model-response.ts";
+import type { ModelCodec } from "./ModelCodec.ts";
+import { makeRequestToolkit } from "./RequestToolkit.ts";
+
+export interface ModelRequest {
+  readonly messages: ReadonlyArray<Prompt.MessageEncoded>;
+  readonly tools: Readonly<Record<string, Tool.Any>>;
+  readonly exposure: ExposureSnapshot;
+  readonly codec: ModelCodec["Service"];
+  /** The last answer: tools may be described, none may be called (T-16, F-14). */
+  readonly forbidTools: boolean;
+  readonly onText: (text: string) => Effect.Effect<void>;
+}
+
+/** A whole response and its assistant message in the form that later prompts replay. */
+export interface ModelTurnResponse extends WholeResponse {
+  readonly response: ReadonlyArray<Json>;
+}
+
+/** How often a request that failed for a passing reason is sent again; tools are never run again for it (R74). */
+const maxRetries = 3;
+const longestWait = Duration.seconds(30);
+
+const encodeAssistant = Schema.encodeUnknownEffect(Prompt.AssistantMessage);
+
+/** The assistant message of a response, encoded by upstream's own schema. */
+const assistantContent = Effect.fnUntraced(function* (
+  whole: WholeResponse,
+): Effect.fn.Return<ReadonlyArray<Json>> {
+  const message = Prompt.fromResponseParts(whole.parts).content.find((one) => one.role === "assistant");
+  if (message === undefined) return [];
+  const encoded = yield* encodeAssistant(message).pipe(Effect.orDie);
+  const content = Result.getOrThrow(toJson(encoded.content));
+  return Array.isArray(content) ? content : [content];
+});
+
+const rejectUnoffered = (
+  request: ModelRequest,
+  call: { readonly id: string; readonly name: string },
+): AgentToolCallRejected => {
+  const isRegistered = Object.hasOwn(request.tools, call.name);
+  return new AgentToolCallRejected({
+    toolCallId: call.id.slice(0, 128),
+    toolName: call.name.slice(0, 128),
+    reason: isRegistered ? "unexposed-tool" : "unknown-tool",
+    message: `The model called ${JSON.stringify(call.name.slice(0, 128))}, which ${isRegistered ? "this request did not offer" : "is no tool of this agent"}. Nothing of its batch was started.`,
+  });
+};
+
+/** Passing reasons only: a response that was wrong is wrong again, and asking twice costs twice. */
+const isTransient = (error: AiError.AiError): boolean => {
+  switch (error.reason._tag) {
+    case "RateLimitError":
+    case "NetworkError":
+    case "InternalProviderError":
+      return error.isRetryable;
+    default:
+      return false;
+  }
+};
+
+const waitBefore = (error: AiError.AiError, attempt: number): Duration.Duration => {
+  const asked = error.reason._tag === "RateLimitError" ? error.reason.retryAfter : undefined;
+  return Duration.min(asked ?? Duration.millis(500 * 2 ** attempt), longestWait);
+};
+
+export const askModel = (
+  request: ModelRequest,
+): Effect.Effect<
+  ModelTurnResponse,
+  AiError.AiError | ModelProtocolError | AgentToolCallRejected,
+  LanguageModel.LanguageModel
+> =>
+  Effect.gen(function* () {
+    const exposed = request.exposure.exposed.flatMap((name) => {
+      const tool = Object.hasOwn(request.tools, name) ? request.tools[name] : undefined;
+      return tool === undefined ? [] : [tool];
+    });
+    const toolkit = makeRequestToolkit(exposed, request.codec);
+    const offered = new Set(exposed.map((tool) => tool.name));
+    const once = Effect.gen(function* () {
+      const draft = makeDraft();
+      let unoffered: { readonly id: string; readonly name: string } | undefined;
+      // Stand-ins need no services; `Tool.Any` hides that.
+      const parts = LanguageModel.streamText({
+        prompt: Prompt.make(request.messages),
+        toolkit,
+        toolChoice: request.forbidTools || exposed.length === 0 ? "none" : "auto",
+        disableToolCallResolution: true,
+      }) as Stream.Stream<Response.AnyPart, AiError.AiError, LanguageModel.LanguageModel>;
+      yield* parts.pipe(
+        Stream.runForEach((part) => {
+          if (part.type === "tool-params-start" && !offered.has(part.name)) unoffered ??= part;
+          const added = addPart(draft, part);
+          if (Result.isFailure(added)) return Effect.fail(added.failure);
+          return part.type === "text-delta" ? request.onText(part.delta) : Effect.void;
+        }),
+        // Upstream fails the whole response over a name it does not know, in words of its own per provider.
+        Effect.mapError((error) => (unoffered === undefined ? error : rejectUnoffered(request, unoffered))),
+      );
+      const whole = completeResponse(draft);
+      if (Result.isFailure(whole)) return yield* whole.failure;
+      return { ...whole.success, response: yield* assistantContent(whole.success) };
+    });
+    return yield* retryTransient(once, 0);
+  });
+
+const retryTransient = <A, E, R>(
+  once: Effect.Effect<A, E | AiError.AiError, R>,
+  attempt: number,
+): Effect.Effect<A, E | AiError.AiError, R> =>
+  Effect.catch(once, (error) =>
+    AiError.isAiError(error) && isTransient(error) && attempt < maxRetries
+      ? Effect.andThen(Effect.sleep(waitBefore(error, attempt)), retryTransient(once, attempt + 1))
+      : Effect.fail(error),
+  );

@@ -1,0 +1,42 @@
+/**
+ * What makes a run durable, as a service. The interpreter is the same for every
+ * run; only this differs: the ephemeral layer keeps facts in memory, the durable
+ * one appends them to the thread's journal under its epoch.
+ */
+import * as Context from "effect/Context";
+import type * as Effect from "effect/Effect";
+import type { RunEvent } from "#lib/contract/events.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
+import type {
+  FenceRejected,
+  JournalBatchConflict,
+  JournalTailConflict,
+  StoreError,
+} from "#lib/durable/StoreError.ts";
+
+/** Why facts could not be kept. The run stops where it is and settles nothing. */
+export type DurabilityError = FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError;
+
+export class RunDurability extends Context.Service<
+  RunDurability,
+  {
+    /** Keeps the facts, all or none, before it returns. Facts recorded by several calls at once are grouped. */
+    readonly record: (
+      records: ReadonlyArray<RunRecord>,
+      diagnostics?: ReadonlyArray<DiagnosticToStore>,
+    ) => Effect.Effect<void, DurabilityError>;
+    /** Shows something that no fact carries; may be shown late or merged, never waits for a reader. */
+    readonly emit: (event: RunEvent) => Effect.Effect<void>;
+    /**
+     * Answers that are already there for these requests. Ephemeral: what the
+     * approval resolver says. Durable: none, since people decide after the
+     * attempt has let go (A-08).
+     */
+    readonly answers: (
+      requests: ReadonlyArray<RecordOf<"ApprovalRequested">>,
+    ) => Effect.Effect<ReadonlyArray<RecordOf<"ApprovalDecided">>, DurabilityError>;
+    /** Milliseconds since 1970: the database's clock in a durable run, the runtime's otherwise. */
+    readonly now: Effect.Effect<number>;
+  }
+>()("effect-agent/engine/RunDurability") {}

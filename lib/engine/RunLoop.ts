@@ -1,0 +1,278 @@
+/**
+ * The one interpreter of a run (RT-03). It asks the records what is next, does
+ * it, records what came of it, and asks again, until the run is settled or waits
+ * for a person. A run that was taken up after a crash is the same loop over more
+ * records; there is no second path.
+ */
+import * as Cause from "effect/Cause";
+import * as Effect from "effect/Effect";
+import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
+import { AgentToolApprovalDenied, AgentToolApprovalExpired } from "#lib/agent-error.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
+import { decideNext, explainRecovery, type NextAct } from "#lib/durable/decide-next.ts";
+import { foldRecords, type RunEvidence, type TurnEvidence } from "#lib/durable/run-state.ts";
+import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
+import { answerRecords } from "./answer.ts";
+import { answeredRecords } from "./answered-calls.ts";
+import { executeBatch } from "./execute-batch.ts";
+import { recoverCalls } from "./recover-calls.ts";
+import type { RunContext } from "./RunContext.ts";
+import { type DurabilityError, RunDurability } from "./RunDurability.ts";
+import { checkEvidence } from "./stored-calls.ts";
+import { takeTurn } from "./take-turn.ts";
+import { budgetSettlement, failedSettlement, settlementRecords } from "./settlement-records.ts";
+import { planTurn } from "./turn-plan.ts";
+
+export type RunEnd =
+  /** `cause` is the live failure, which an ephemeral caller gets back as it was (F-01). */
+  | { readonly _tag: "settled"; readonly settled: RecordOf<"RunSettled">; readonly cause: Cause.Cause<unknown> | undefined }
+  | { readonly _tag: "suspended"; readonly waitingFor: "approval" | "unknown" };
+
+/** What the loop holds between two acts; everything else is in the records. */
+interface LoopState {
+  evidence: RunEvidence;
+  cause: Cause.Cause<unknown> | undefined;
+}
+
+/**
+ * @param stored the run's records so far
+ * @param deliver records that people's commands became; stored with the attempt's start
+ */
+export const interpret = Effect.fnUntraced(function* (
+  context: RunContext,
+  stored: ReadonlyArray<RunRecord>,
+  deliver: ReadonlyArray<RunRecord>,
+): Effect.fn.Return<RunEnd, DurabilityError, RunDurability | LanguageModel.LanguageModel> {
+  const outer = yield* RunDurability;
+  const state: LoopState = { evidence: foldRecords(stored), cause: undefined };
+  const durability = RunDurability.of({
+    ...outer,
+    record: (records, diagnostics) =>
+      Effect.tap(outer.record(records, diagnostics), () =>
+        Effect.sync(() => {
+          state.evidence = foldRecords(records, state.evidence);
+        }),
+      ),
+  });
+  const startedAt = yield* outer.now;
+  const activeMillis = Effect.map(outer.now, (now) => state.evidence.activeMillis + (now - startedAt));
+  return yield* Effect.gen(function* () {
+    if (state.evidence.settled === undefined) yield* startAttempt(context, state, durability, deliver);
+    for (;;) {
+      const next = decideNext(state.evidence, context.attempt);
+      const end = yield* act(context, state, durability, next, yield* activeMillis);
+      if (end !== undefined) return end;
+    }
+  }).pipe(Effect.provideService(RunDurability, durability));
+});
+
+/** Writes what the attempt starts from, and what recovery makes of it, in one append. */
+const startAttempt = (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+  deliver: ReadonlyArray<RunRecord>,
+) => {
+  const delivered = foldRecords(deliver, state.evidence);
+  const opening: ReadonlyArray<RunRecord> =
+    delivered.opened === undefined
+      ? [
+          {
+            _tag: "RunOpened",
+            runId: context.runId,
+            submissionId: context.submissionId,
+            agentId: context.definition.id,
+            definitionDigest: context.definitionDigest,
+            modelId: context.modelId,
+            input: context.input,
+            requester: context.requester,
+          },
+        ]
+      : [];
+  return durability.record([
+    ...opening,
+    ...deliver,
+    {
+      _tag: "AttemptStarted",
+      runId: context.runId,
+      attempt: context.attempt,
+      epoch: context.epoch,
+      ...explainRecovery(delivered, context.attempt),
+    },
+  ]);
+};
+
+const act = (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+  next: NextAct,
+  activeMillis: number,
+): Effect.Effect<RunEnd | undefined, DurabilityError, RunDurability | LanguageModel.LanguageModel> => {
+  switch (next._tag) {
+    case "Done":
+      return Effect.succeed({ _tag: "settled", settled: next.settled, cause: state.cause });
+    case "Open":
+      return Effect.die(new Error("An attempt always opens its run before it acts."));
+    case "AskModel":
+      return Effect.asVoid(nextTurn(context, state, durability, next.turn, activeMillis)) as Effect.Effect<undefined, DurabilityError, RunDurability | LanguageModel.LanguageModel>;
+    case "SettleAnswered":
+      return Effect.gen(function* () {
+        const checked = yield* Effect.result(checkEvidence(context, next.turn));
+        if (checked._tag === "Failure") return yield* settleCorrupt(context, state, durability, checked.failure);
+        yield* durability.record(answeredRecords(context, next.turn, next.calls, yield* durability.now));
+        return undefined;
+      });
+    case "ClassifyLost":
+      return Effect.gen(function* () {
+        const now = yield* durability.now;
+        yield* durability.record(yield* recoverCalls(context, next.turn, next.calls, now));
+        return undefined;
+      });
+    case "Execute":
+      return execute(context, state, durability, next, activeMillis);
+    case "Suspend":
+      return suspend(context, state, durability, next.waitingFor, activeMillis);
+    case "Answer":
+      return Effect.gen(function* () {
+        const answered = yield* answerRecords(context, state.evidence, next.turn);
+        state.cause = answered.cause;
+        yield* durability.record(answered.records);
+        return undefined;
+      });
+    case "Settle":
+      state.cause ??= terminalDenial(next.turn);
+      return Effect.as(
+        durability.record(
+          settlementRecords(context, next.turn, next.inDoubt, next.settlement, "run-ended"),
+        ),
+        undefined,
+      );
+  }
+};
+
+/** A terminal denial is found in the records, so its error is made from them (A-06, A-07). */
+const terminalDenial = (turn: TurnEvidence | undefined): Cause.Cause<unknown> | undefined => {
+  for (const { declared, decided, requested } of turn?.calls ?? []) {
+    if (requested?.request.denial !== "terminal" || decided === undefined) continue;
+    const call = { toolCallId: declared.callId, toolName: declared.toolName, requestId: requested.requestId };
+    if (decided.decision === "denied") {
+      return Cause.fail(new AgentToolApprovalDenied({ ...call, message: `${decided.actor.name} denied the call of ${declared.toolName}: ${decided.reason}` }));
+    }
+    if (decided.decision === "expired") {
+      return Cause.fail(new AgentToolApprovalExpired({ ...call, message: `Nobody decided the call of ${declared.toolName} before its approval expired.`, expiredAt: decided.decidedAt }));
+    }
+  }
+  return undefined;
+};
+
+const nextTurn = Effect.fnUntraced(function* (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+  turn: number,
+  activeMillis: number,
+) {
+  const plan = planTurn(state.evidence, context.definition.policy, activeMillis);
+  if (plan._tag === "stop") {
+    state.cause = Cause.fail(plan.error);
+    return yield* durability.record(
+      settlementRecords(context, undefined, [], budgetSettlement(plan.error), "run-ended"),
+    );
+  }
+  const outcome = yield* takeTurn(context, state.evidence, turn, plan);
+  state.cause = outcome.cause;
+  if (outcome._tag === "recorded") return yield* durability.record(outcome.records);
+  const { settlement, diagnostics } = failedSettlement(context, outcome.finishReason, turn, outcome.cause);
+  return yield* durability.record(settlementRecords(context, undefined, [], settlement, "run-ended"), diagnostics);
+});
+
+const execute = Effect.fnUntraced(function* (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+  next: Extract<NextAct, { readonly _tag: "Execute" }>,
+  activeMillis: number,
+): Effect.fn.Return<RunEnd | undefined, DurabilityError, RunDurability> {
+  const end = yield* Effect.result(executeBatch(context, next.turn, next.calls, activeMillis));
+  if (end._tag === "Failure") {
+    return end.failure instanceof EvidenceCorrupt
+      ? yield* settleCorrupt(context, state, durability, end.failure)
+      : yield* Effect.fail(end.failure);
+  }
+  const batch = end.success;
+  if (batch._tag === "recorded") {
+    state.cause = batch.cause ?? state.cause;
+    return undefined;
+  }
+  const turn = state.evidence.turns.at(-1);
+  const inDoubt = turn?.calls.filter((call) => call.prepared !== undefined && call.settled === undefined && call.unknown === undefined) ?? [];
+  if (batch._tag === "timeout") {
+    const { maxDurationMillis } = context.definition.policy;
+    const settlement = budgetSettlement(undefined, maxDurationMillis);
+    state.cause = Cause.fail(settlement.error);
+    yield* durability.record(settlementRecords(context, turn, inDoubt, settlement, "interrupted"));
+    return undefined;
+  }
+  state.cause = batch.cause;
+  const { settlement, diagnostics } = failedSettlement(context, "defect", next.turn.recorded.turn, batch.cause, batch.callId);
+  yield* durability.record(settlementRecords(context, turn, inDoubt, settlement, "handler-defect"), diagnostics);
+  return undefined;
+});
+
+const settleCorrupt = (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+  error: EvidenceCorrupt,
+): Effect.Effect<undefined, DurabilityError> => {
+  state.cause = Cause.fail(error);
+  const turn = state.evidence.turns.at(-1);
+  const inDoubt = turn?.calls.filter((call) => call.prepared !== undefined && call.settled === undefined && call.unknown === undefined) ?? [];
+  return Effect.as(
+    durability.record(
+      settlementRecords(
+        context,
+        turn,
+        inDoubt,
+        {
+          outcome: "failed",
+          finishReason: "corrupt-evidence",
+          failure: { errorTag: "EvidenceCorrupt", message: error.message },
+        },
+        "run-ended",
+      ),
+    ),
+    undefined,
+  );
+};
+
+const suspend = Effect.fnUntraced(function* (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+  waitingFor: "approval" | "unknown",
+  activeMillis: number,
+): Effect.fn.Return<RunEnd | undefined, DurabilityError> {
+  if (waitingFor === "approval") {
+    const requests =
+      state.evidence.turns.at(-1)?.calls.flatMap((call) =>
+        call.requested !== undefined && call.decided === undefined && call.settled === undefined ? [call.requested] : [],
+      ) ?? [];
+    const answers = yield* durability.answers(requests);
+    if (answers.length > 0) {
+      yield* durability.record(answers);
+      if (answers.length === requests.length) return undefined;
+    }
+  }
+  yield* durability.record([
+    {
+      _tag: "RunSuspended",
+      runId: context.runId,
+      attempt: context.attempt,
+      waitingFor,
+      activeMillis: Math.max(0, Math.round(activeMillis - state.evidence.activeMillis)),
+    },
+  ]);
+  return { _tag: "suspended", waitingFor };
+});

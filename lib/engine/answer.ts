@@ -1,0 +1,80 @@
+import * as Cause from "effect/Cause";
+import * as Effect from "effect/Effect";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import { AgentBudgetExceeded, AgentOutputInvalid } from "#lib/agent-error.ts";
+import type { Json } from "#lib/contract/json/json.ts";
+import { parseJson } from "#lib/contract/json/secure-parse.ts";
+import { toJson } from "#lib/contract/json/to-json.ts";
+import type { RunRecord } from "#lib/contract/records.ts";
+import type { RunEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import { exhaustedBudget } from "./turn-plan.ts";
+import type { RunContext } from "./RunContext.ts";
+
+/**
+ * Decodes the final text as the agent's output: JSON of its encoded side, or the
+ * text itself where that side is a string. The stored output is encoded again,
+ * so that equal outputs are equal records.
+ */
+const decodeAnswer = Effect.fnUntraced(function* (
+  context: RunContext,
+  text: string,
+): Effect.fn.Return<Result.Result<Json, string>> {
+  const parsed = parseJson(text.trim());
+  const candidates: ReadonlyArray<unknown> = Result.isSuccess(parsed) ? [parsed.success, text] : [text];
+  let first: string | undefined;
+  for (const candidate of candidates) {
+    const decoded = yield* Effect.result(Schema.decodeUnknownEffect(context.definition.output)(candidate));
+    if (Result.isFailure(decoded)) {
+      first ??= decoded.failure.message;
+      continue;
+    }
+    const encoded = yield* Effect.result(Schema.encodeUnknownEffect(context.definition.output)(decoded.success));
+    const json = Result.flatMap(encoded, toJson);
+    if (Result.isSuccess(json)) return Result.succeed(json.success);
+    first ??= json.failure.message;
+  }
+  return Result.fail((first ?? "The answer is not the output that was declared.").slice(0, 1_000));
+});
+
+/** The settlement of a run whose last turn declares no call. */
+export const answerRecords = Effect.fnUntraced(function* (
+  context: RunContext,
+  evidence: RunEvidence,
+  turn: TurnEvidence,
+): Effect.fn.Return<{ readonly records: ReadonlyArray<RunRecord>; readonly cause: Cause.Cause<unknown> | undefined }> {
+  const base = { _tag: "RunSettled", runId: context.runId, submissionId: context.submissionId } as const;
+  const answer = yield* decodeAnswer(context, turn.recorded.text);
+  const exhausted = turn.recorded.finalAnswerFor;
+  if (Result.isSuccess(answer)) {
+    return {
+      cause: undefined,
+      records: [
+        {
+          ...base,
+          outcome: "completed",
+          output: answer.success,
+          finishReason: exhausted === undefined ? "answered" : "budget-exhausted",
+          ...(exhausted === undefined ? {} : { exhausted }),
+        },
+      ],
+    };
+  }
+  const budget = exhausted === undefined ? undefined : exhaustedBudget(evidence, context.definition.policy, 0);
+  const error: AgentOutputInvalid | AgentBudgetExceeded =
+    budget ??
+    new AgentOutputInvalid({
+      message: `The model's final answer is not the output that agent ${context.definition.id} declares: ${answer.failure}`,
+    });
+  return {
+    cause: Cause.fail(error),
+    records: [
+      {
+        ...base,
+        outcome: "failed",
+        finishReason: "invalid-output",
+        failure: { errorTag: error._tag, message: error.message },
+      },
+    ],
+  };
+});

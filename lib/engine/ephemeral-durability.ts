@@ -1,0 +1,82 @@
+/**
+ * A run that lives as long as its process (DU-17): facts are kept in memory for
+ * this run alone and are gone with it. Nothing durable is claimed.
+ */
+import * as Clock from "effect/Clock";
+import * as Effect from "effect/Effect";
+import type { RunEvent } from "#lib/contract/events.ts";
+import type { Actor, RecordOf, RunRecord } from "#lib/contract/records.ts";
+import { resolveApprovals } from "#lib/approval/resolve-approvals.ts";
+import type { ApprovalResolverShape } from "#lib/approval/ApprovalResolver.ts";
+import { eventsOf } from "#lib/durable/record-events.ts";
+import { RunDurability } from "./RunDurability.ts";
+
+/** Sends the answers of a batch's requests through the run's resolver. */
+const answersBy =
+  (resolver: ApprovalResolverShape) =>
+  (requests: ReadonlyArray<RecordOf<"ApprovalRequested">>) =>
+    Effect.gen(function* () {
+      if (requests.length === 0) return [];
+      const { outcomes } = yield* resolveApprovals(
+        requests.map(({ request }) => request),
+        // Rules were asked when the batch was gated; what is left is for people.
+        { decide: () => Effect.succeed({ _tag: "defer" }) },
+        resolver,
+      );
+      const decidedAt = yield* Clock.currentTimeMillis;
+      return requests.flatMap((requested, index): ReadonlyArray<RecordOf<"ApprovalDecided">> => {
+        const outcome = outcomes[index];
+        if (outcome === undefined || outcome._tag === "unresolved") return [];
+        return [decision(requested, outcome._tag, outcome.actor, outcome._tag === "expired" ? "" : outcome.reason, decidedAt)];
+      });
+    });
+
+const decision = (
+  { request, ...call }: RecordOf<"ApprovalRequested">,
+  verdict: "approved" | "denied" | "expired",
+  actor: Actor,
+  reason: string,
+  decidedAt: number,
+): RecordOf<"ApprovalDecided"> => ({
+  ...call,
+  _tag: "ApprovalDecided",
+  decision: verdict,
+  actor,
+  reason,
+  parametersDigest: request.parametersDigest,
+  decidedAt,
+});
+
+/** The event that a person's transaction would have written in a durable run. */
+const decisionEvents = (record: RunRecord): ReadonlyArray<RunEvent> =>
+  record._tag === "ApprovalDecided"
+    ? [
+        {
+          _tag: "ApprovalDecided",
+          turn: record.turn,
+          callId: record.callId,
+          toolName: record.toolName,
+          requestId: record.requestId,
+          decision: record.decision,
+          actor: record.actor,
+          reason: record.reason,
+        },
+      ]
+    : [];
+
+/** @param observe must not wait: a slow reader never holds a run back (B-10) */
+export const makeEphemeralDurability = (
+  observe: (event: RunEvent) => Effect.Effect<void>,
+  resolver: ApprovalResolverShape,
+): RunDurability["Service"] =>
+  RunDurability.of({
+    record: (records) =>
+      Effect.forEach(
+        records.flatMap((record) => [...decisionEvents(record), ...eventsOf(record)]),
+        observe,
+        { discard: true },
+      ),
+    emit: observe,
+    answers: answersBy(resolver),
+    now: Clock.currentTimeMillis,
+  });

@@ -1,0 +1,113 @@
+/** Stage 6: the record that a call's outcome becomes (DU-03, T-18, F-10). Pure. */
+import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
+import { boundResult } from "#lib/contract/json/bounded-result.ts";
+import type { Json } from "#lib/contract/json/json.ts";
+import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
+import type { ToolCallId, RunId } from "#lib/contract/ids.ts";
+import type { FailureSummary, RecordOf } from "#lib/contract/records.ts";
+import type { FailureMode } from "#lib/contract/status.ts";
+
+type Settled = RecordOf<"ToolCallSettled">;
+
+/** What every settlement of one call has in common. */
+export interface SettlementBase {
+  readonly runId: RunId;
+  readonly turn: number;
+  readonly callId: ToolCallId;
+  readonly toolName: string;
+  readonly failureMode: FailureMode | undefined;
+  readonly resultBytes: number;
+  readonly endedAt: number;
+  readonly startedAt?: number;
+}
+
+const base = (call: SettlementBase, result: Json) => ({
+  _tag: "ToolCallSettled" as const,
+  runId: call.runId,
+  turn: call.turn,
+  callId: call.callId,
+  toolName: call.toolName,
+  result: boundResult(result, call.resultBytes),
+  originalBytes: utf8ByteLength(canonicalJson(result)),
+  endedAt: call.endedAt,
+  ...(call.startedAt === undefined ? {} : { startedAt: call.startedAt }),
+  ...(call.failureMode === undefined ? {} : { failureMode: call.failureMode }),
+});
+
+/** The handler's success; the selection was taken before the result is bounded here (X-12). */
+export const settledSuccess = (
+  call: SettlementBase,
+  result: Json,
+  selection: ReadonlyArray<string> | undefined,
+): Settled => ({
+  ...base(call, result),
+  kind: "succeeded",
+  isFailure: false,
+  source: "handler",
+  ...(selection === undefined ? {} : { selection }),
+});
+
+/** A declared failure that the model sees (F-02). */
+export const settledReturned = (call: SettlementBase, result: Json, failure: FailureSummary): Settled => ({
+  ...base(call, result),
+  kind: "failed",
+  isFailure: true,
+  source: "handler",
+  failureHandling: "returned-to-model",
+  failure,
+});
+
+/** A failure that ends the run; the model sees nothing of it (F-01, F-04). */
+export const settledPropagated = (call: SettlementBase, failure: FailureSummary): Settled => ({
+  ...base(call, null),
+  kind: "failed",
+  isFailure: true,
+  source: "handler",
+  failureHandling: "propagated",
+  failure,
+});
+
+/** Parameters that were refused; no handler, no approval, no authorization (F-06). */
+export const settledRejection = (call: SettlementBase, encodedError: Json): Settled => ({
+  ...base(call, encodedError),
+  kind: "rejected",
+  isFailure: true,
+  source: "preflight",
+  failureHandling: "returned-to-model",
+  failure: { errorTag: "ToolParameterValidationError", message: `The arguments of ${call.toolName} are invalid.` },
+});
+
+/** A person's denial or an expiry, each in its own words (A-06, A-07). */
+export const settledUnapproved = (call: SettlementBase, kind: "denied-by-person" | "expired", result: Json): Settled => ({
+  ...base(call, result),
+  kind,
+  isFailure: true,
+  source: "approval",
+});
+
+/** Declared, but never started: a budget, a changed tool (F-14, DU-19). */
+export const settledNotExecuted = (call: SettlementBase, source: "preflight" | "drift", reason: string): Settled => ({
+  ...base(call, { _tag: "ToolCallNotExecuted", reason }),
+  kind: "not-executed",
+  isFailure: true,
+  source,
+});
+
+/** An operator's or reconciler's word on an effect in doubt (DU-06, DU-08). */
+export const settledResolved = (
+  call: SettlementBase,
+  source: "resolution" | "reconciler",
+  result: Json,
+  isFailure: boolean,
+): Settled => ({
+  ...base(call, result),
+  kind: isFailure ? "failed" : "succeeded",
+  isFailure,
+  source,
+  ...(isFailure
+    ? {
+        failureHandling: "returned-to-model" as const,
+        failure: { errorTag: "ResolvedFailure", message: `The call of ${call.toolName} was resolved as failed.` },
+      }
+    : {}),
+});

@@ -1,0 +1,95 @@
+/**
+ * Stored calls back to calls that may run (F-08, DU-19, X-14). What is stored is
+ * checked as strictly as what a model writes: evidence that contradicts itself
+ * stops the run, and a tool that changed or went away never runs under an old
+ * call's name.
+ */
+import * as Effect from "effect/Effect";
+import * as Result from "effect/Result";
+import { toolDigestOf } from "#lib/agent/definition-digest.ts";
+import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
+import { digestOf } from "#lib/contract/json/digest.ts";
+import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
+import { withdrawnTools } from "#lib/exposure/resume-exposure.ts";
+import type { ReadyCall } from "./CallRunner.ts";
+import { eligibleTools } from "./expose-tools.ts";
+import type { RunContext } from "./RunContext.ts";
+import { decodeEffective } from "./ToolArguments.ts";
+
+export interface StoredCalls {
+  readonly ready: ReadonlyArray<ReadyCall>;
+  /** Calls whose tool is not the one they were declared for, with the reason. */
+  readonly drifted: ReadonlyArray<{ readonly call: CallEvidence; readonly reason: string }>;
+}
+
+const corrupt = (context: RunContext, call: CallEvidence, what: string): EvidenceCorrupt =>
+  new EvidenceCorrupt({
+    threadId: context.threadId,
+    message: `The stored call ${call.declared.callId} of ${call.declared.toolName} ${what}. Nothing of its batch is run.`,
+  });
+
+/**
+ * Every call of the batch is looked at, settled ones too: a rejection must be
+ * there for a call that was rejected, tied to the very arguments (F-08).
+ */
+export const checkEvidence = (
+  context: RunContext,
+  turn: TurnEvidence,
+): Effect.Effect<void, EvidenceCorrupt> =>
+  Effect.gen(function* () {
+    for (const call of turn.calls) {
+      const { declared, rejection, settled } = call;
+      if (declared.providerExecuted) continue;
+      if (rejection !== undefined) {
+        if (canonicalJson(rejection.parameters) !== canonicalJson(declared.parameters)) {
+          return yield* corrupt(context, call, "was rejected for other arguments than it has now");
+        }
+        continue;
+      }
+      if (settled?.kind === "rejected") return yield* corrupt(context, call, "has a rejected result but no rejection on record");
+      if (declared.effectiveParameters === undefined) return yield* corrupt(context, call, "has no arguments that passed validation");
+      if (digestOf(declared.effectiveParameters) !== declared.parametersDigest) {
+        return yield* corrupt(context, call, "does not match the digest of its arguments");
+      }
+      if (call.decided !== undefined && call.decided.parametersDigest !== declared.parametersDigest) {
+        return yield* corrupt(context, call, "was decided for other arguments than it has now");
+      }
+    }
+  });
+
+const driftOf = (context: RunContext, call: CallEvidence): string | undefined => {
+  const { tools } = context.definition.toolkit;
+  const { toolName, toolDigest } = call.declared;
+  const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+  if (tool === undefined) return `The tool ${toolName} is not registered any more.`;
+  return toolDigestOf(tool) === toolDigest ? undefined : `The tool ${toolName} has changed since this call was declared.`;
+};
+
+/** Sorts unfinished calls into those that may go on to authorization and those that must not. */
+export const loadCalls = (
+  context: RunContext,
+  turn: TurnEvidence,
+  calls: ReadonlyArray<CallEvidence>,
+): Effect.Effect<StoredCalls, EvidenceCorrupt> =>
+  Effect.gen(function* () {
+    yield* checkEvidence(context, turn);
+    const eligible = yield* eligibleTools(context, turn.recorded.turn);
+    const withdrawn = withdrawnTools(turn.recorded.exposure, eligible, calls.map((call) => call.declared.toolName));
+    const hidden = new Set(Result.getOrElse(withdrawn, () => calls.map((call) => call.declared.toolName)));
+    const ready: Array<ReadyCall> = [];
+    const drifted: Array<StoredCalls["drifted"][number]> = [];
+    for (const call of calls) {
+      const { toolName, effectiveParameters } = call.declared;
+      const tool = context.definition.toolkit.tools[toolName];
+      const drift = driftOf(context, call) ?? (hidden.has(toolName) ? `The tool ${toolName} is not visible to this run any more.` : undefined);
+      if (drift !== undefined || tool === undefined || effectiveParameters === undefined) {
+        drifted.push({ call, reason: drift ?? `The tool ${toolName} is not registered any more.` });
+        continue;
+      }
+      const decoded = yield* decodeEffective(tool, effectiveParameters);
+      if (Result.isFailure(decoded)) return yield* corrupt(context, call, `has arguments that its schema refuses: ${decoded.failure}`);
+      ready.push({ evidence: call, tool, effective: effectiveParameters });
+    }
+    return { ready, drifted };
+  });
