@@ -18,20 +18,19 @@ export const formatCents = (cents: number): string => {
   return `${cents < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 };
 
-/** `"12.34"` as `1234`; `undefined` for anything but dollars with two decimals. */
-export const parseCents = (text: string): Cents | undefined => {
-  const match = decimalText.exec(text);
-  return match === null ? undefined : Cents.make(Number(`${match[1]}${match[2]}`));
-};
+/** Decimal text such as `"129.90"` outside, cents inside; `description` is what a model reads. */
+export const centsText = (description: string) =>
+  Schema.String.check(Schema.isPattern(decimalText))
+    .annotate({ description })
+    .pipe(
+      Schema.decodeTo(Cents, {
+        // The pattern leaves only digits and one point, so dropping the point is exact.
+        decode: SchemaGetter.transform((text: string) => Number(text.replace(".", ""))),
+        encode: SchemaGetter.transform((cents: number) => formatCents(cents)),
+      }),
+    );
 
-/** Decimal text such as `"129.90"` outside, cents inside. */
-export const CentsFromText = Schema.String.check(Schema.isPattern(decimalText)).pipe(
-  Schema.decodeTo(Cents, {
-    // The pattern above leaves only digits and one point, so dropping the point is exact.
-    decode: SchemaGetter.transform((text: string) => Number(text.replace(".", ""))),
-    encode: SchemaGetter.transform((cents: number) => formatCents(cents)),
-  }),
-);
+export const CentsFromText = centsText("Dollars with two decimals as text, such as '129.90'.");
 
 /** The cents of a record's JSON number, which holds at most two decimals. */
 export const centsOfAmount = (amount: number): number => Math.round(amount * 100);

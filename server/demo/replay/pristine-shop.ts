@@ -38,11 +38,12 @@ const changedIds = Effect.fn("pristineShop.changedIds")(function* (column: strin
   for (const table of tables) {
     const now = sql(`retail.${table}`);
     const before = sql(`retail_pristine.${table}`);
-    const rows = yield* sql`SELECT DISTINCT (row->>${column}::text) AS id FROM (
-        (SELECT to_jsonb(t) AS row FROM ${now} t EXCEPT SELECT to_jsonb(t) FROM ${before} t)
+    const id = sql(column);
+    const rows = yield* sql`SELECT DISTINCT id FROM (
+        (SELECT ${id} AS id, t::text FROM ${now} t EXCEPT SELECT ${id}, t::text FROM ${before} t)
         UNION ALL
-        (SELECT to_jsonb(t) AS row FROM ${before} t EXCEPT SELECT to_jsonb(t) FROM ${now} t)) AS different`;
-    for (const { id } of yield* decodeIds(rows)) ids.add(id);
+        (SELECT ${id} AS id, t::text FROM ${before} t EXCEPT SELECT ${id}, t::text FROM ${now} t)) AS different`;
+    for (const row of yield* decodeIds(rows)) ids.add(row.id);
   }
   return [...ids].sort();
 });

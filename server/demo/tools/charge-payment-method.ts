@@ -18,7 +18,7 @@ export const ChargePaymentMethod = approvalRule(
     parameters: Schema.Struct({
       order_id: orderId,
       payment_method_id: Schema.String.annotate({ description: "One of the customer's payment method ids, such as 'credit_card_0000000'." }),
-      amount: CentsFromText.annotate({ description: "Dollars with two decimals as text, such as '129.90'." }),
+      amount: CentsFromText,
       reason: Schema.String.check(Schema.isMaxLength(500)).annotate({ description: "What is charged for, in a few words." }),
     }),
     success: MoneyReceipt,

@@ -30,7 +30,7 @@ export const IssueRefund = approvalRule(
       payment_method_id: Schema.String.annotate({
         description: "The payment method id that receives the money, such as 'credit_card_0000000', from the order's payment history.",
       }),
-      amount: CentsFromText.annotate({ description: "Dollars with two decimals as text, such as '129.90'." }),
+      amount: CentsFromText,
       reason: Schema.String.check(Schema.isMaxLength(500)).annotate({ description: "Why the money goes back, in a few words." }),
     }),
     success: MoneyReceipt,
