@@ -11,6 +11,8 @@ import type { CapturedDiagnostic } from "#lib/contract/diagnostic.ts";
 import { capture } from "#lib/diagnostics/capture.ts";
 import { isCaptured, readCaptured } from "#lib/diagnostics/captured.ts";
 
+/** The module by its own name, so that `import { FailureDiagnostic } from "effect-agent/failure-diagnostic"` works too. */
+export * as FailureDiagnostic from "#lib/failure-diagnostic.ts";
 export type {
   CapturedDiagnostic,
   DiagnosticContext,
