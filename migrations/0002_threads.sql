@@ -72,8 +72,8 @@ CREATE TABLE idempotency_keys (
 CREATE TABLE workers (
   worker_id         text PRIMARY KEY,
   address           text NOT NULL,
-  started_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
-  heartbeat_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+  started_at        timestamptz NOT NULL DEFAULT now(),
+  heartbeat_at      timestamptz NOT NULL DEFAULT now(),
   stopped_at        timestamptz,
   last_takeover_at  timestamptz
 );

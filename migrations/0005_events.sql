@@ -60,7 +60,7 @@ BEGIN
   GET DIAGNOSTICS v_count = ROW_COUNT;
   IF v_count > 0 THEN
     UPDATE event_tails t SET last_sequence = v_last + v_count WHERE t.tenant_id = p_tenant;
-    PERFORM pg_notify('effect_agent_events', p_tenant);
+    PERFORM pg_notify('effect_agent', 'events ' || p_tenant);
   END IF;
   RETURN QUERY SELECT v_count, v_last + v_count;
 END
@@ -75,5 +75,5 @@ RETURNS void
 LANGUAGE sql AS $function$
   INSERT INTO event_inbox (tenant_id, agent_id, thread_id, run_id, kind, at, body)
   VALUES (p_tenant, p_agent, p_thread, p_run, p_kind, date_trunc('milliseconds', clock_timestamp()), p_body);
-  SELECT pg_notify('effect_agent_inbox', p_tenant);
+  SELECT pg_notify('effect_agent', 'inbox ' || p_tenant);
 $function$;

@@ -57,7 +57,8 @@ BEGIN
     FROM json_to_recordset(p_changes -> 'calls') AS c (
       turn integer, call_id text, call_index integer, tool_name text, execution_class text,
       provider_executed boolean, needs_approval boolean, parameters_digest text, tool_digest text,
-      failure_mode text, declared_sequence bigint);
+      failure_mode text, declared_sequence bigint)
+    ON CONFLICT DO NOTHING;
     INSERT INTO run_tools (tenant_id, tool_name, created_at, run_id)
     SELECT DISTINCT p_tenant, c.tool_name, r.created_at, p_run
     FROM json_to_recordset(p_changes -> 'calls') AS c (tool_name text)

@@ -1,0 +1,211 @@
+/** The journal on PostgreSQL: one statement per append, so one round trip and one commit (PG-02). */
+import * as PgTypes from "@effect/sql-pg/PgTypes";
+import * as Effect from "effect/Effect";
+import * as Layer from "effect/Layer";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import * as SqlClient from "effect/unstable/sql/SqlClient";
+import * as SqlSchema from "effect/unstable/sql/SqlSchema";
+import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
+import { Digest } from "#lib/contract/ids.ts";
+import { RunEvent } from "#lib/contract/events.ts";
+import { chainRecords } from "#lib/durable/chain.ts";
+import {
+  Journal,
+  type AppendReceipt,
+  type AppendRequest,
+  type DiagnosticToStore,
+} from "#lib/durable/Journal.ts";
+import { eventsOf } from "#lib/durable/record-events.ts";
+import {
+  FenceRejected,
+  JournalBatchConflict,
+  JournalTailConflict,
+  StoreError,
+} from "#lib/durable/StoreError.ts";
+import {
+  columnName,
+  columnText,
+  Int8,
+  int8Array,
+  Millis,
+  textArray,
+} from "#server/postgres/columns.ts";
+import { transition } from "#server/postgres/Database.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import { projectRecords } from "#server/postgres/project-records.ts";
+import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
+
+const AppendAnswer = Schema.Struct({
+  answer: Schema.Literals([
+    "appended",
+    "replayed",
+    "fenced",
+    "tail-conflict",
+    "batch-conflict",
+    "no-thread",
+  ]),
+  tail_sequence: Int8,
+  tail_digest: Digest,
+  recorded_at: Schema.NullOr(Millis),
+  current_epoch: Int8,
+});
+type AppendAnswer = typeof AppendAnswer.Type;
+
+const encodeEvent = Schema.encodeSync(RunEvent);
+
+export interface EventToStore {
+  readonly kind: string;
+  /** `null`: the time of the append. */
+  readonly at: number | null;
+  readonly body: string;
+}
+
+export const eventToStore = (event: RunEvent, at: number | null): EventToStore => ({
+  kind: event._tag,
+  at,
+  body: Result.getOrThrow(encodeCanonicalJson(encodeEvent(event))),
+});
+
+const diagnosticRow = (diagnostic: DiagnosticToStore) => ({
+  diagnostic_id: diagnostic.diagnosticId,
+  fingerprint: diagnostic.fingerprint,
+  title: columnText(diagnostic.title),
+  tool_name: diagnostic.toolName === null ? null : columnName(diagnostic.toolName),
+  call_id: diagnostic.callId === null ? null : columnName(diagnostic.callId),
+  body: Result.getOrThrow(encodeCanonicalJson(diagnostic.encoded)),
+});
+
+/** Already JSON text; the driver must not make a JSON string of it. */
+const json = (value: unknown): string | null =>
+  value === undefined ? null : JSON.stringify(value);
+
+const receiptOf = (
+  request: AppendRequest,
+  answer: AppendAnswer,
+): Effect.Effect<
+  AppendReceipt,
+  FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError
+> => {
+  const { threadId } = request;
+  switch (answer.answer) {
+    case "appended":
+    case "replayed":
+      return Effect.succeed({
+        tail: { sequence: answer.tail_sequence, digest: answer.tail_digest },
+        replayed: answer.answer === "replayed",
+        recordedAt: answer.recorded_at ?? 0,
+      });
+    case "fenced":
+      return Effect.fail(
+        new FenceRejected({ threadId, epoch: request.epoch, currentEpoch: answer.current_epoch }),
+      );
+    case "tail-conflict":
+      return Effect.fail(
+        new JournalTailConflict({
+          threadId,
+          expectedSequence: request.expectedTail.sequence,
+          actualSequence: answer.tail_sequence,
+          actualDigest: answer.tail_digest,
+        }),
+      );
+    case "batch-conflict":
+      return Effect.fail(new JournalBatchConflict({ threadId, batchId: request.batchId }));
+    case "no-thread":
+      return Effect.fail(
+        new StoreError({
+          operation: "Journal.append",
+          message: `Thread ${threadId} was never admitted, so nothing can be appended to it.`,
+          retryable: false,
+        }),
+      );
+  }
+};
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient;
+  const hints = yield* EventHints;
+
+  const decodeAnswer = Schema.decodeUnknownEffect(Schema.Tuple([AppendAnswer]));
+
+  const append = Effect.fn("Journal.append")(function* (request: AppendRequest) {
+    const stray = request.records.find((record) => record.runId !== request.runId);
+    if (stray !== undefined) {
+      return yield* Effect.die(
+        new Error(`An append of run ${request.runId} carries a record of run ${stray.runId}.`),
+      );
+    }
+    const { rows } = chainRecords(request.expectedTail, request.records, request);
+    const events = [
+      ...request.events.map(({ event, at }) => eventToStore(event, at)),
+      ...request.records.flatMap((record) =>
+        eventsOf(record).map((event) => eventToStore(event, null)),
+      ),
+    ];
+    const changes = projectRecords(
+      request.records.map((record, place) => ({
+        record,
+        sequence: request.expectedTail.sequence + 1 + place,
+      })),
+    );
+    const diagnostics =
+      request.diagnostics.length === 0 ? undefined : request.diagnostics.map(diagnosticRow);
+    const answers = yield* transition(
+      "Journal.append",
+      Effect.flatMap(
+        sql`SELECT answer, tail_sequence, tail_digest, recorded_at, current_epoch FROM journal_append(
+          ${PgTypes.text(request.tenantId)}, ${PgTypes.text(request.threadId)},
+          ${PgTypes.text(request.runId)}, ${PgTypes.text(request.agentId)},
+          ${PgTypes.int8(BigInt(request.epoch))}, ${PgTypes.int8(BigInt(request.expectedTail.sequence))},
+          ${PgTypes.text(request.expectedTail.digest)}, ${PgTypes.text(request.batchId)},
+          ${textArray(rows.map((row) => row.kind))}, ${textArray(rows.map((row) => row.body))},
+          ${textArray(rows.map((row) => row.digest))}, ${json(changes)}::json,
+          ${textArray(events.map((event) => event.kind))}, ${int8Array(events.map((event) => event.at))},
+          ${textArray(events.map((event) => event.body))}, ${json(diagnostics)}::json)`,
+        decodeAnswer,
+      ),
+    );
+    const receipt = yield* receiptOf(request, answers[0]);
+    if (events.length > 0) yield* hints.written(request.tenantId);
+    return receipt;
+  });
+
+  const select = SqlSchema.findAll({
+    Request: Schema.Struct({
+      tenantId: Schema.String,
+      threadId: Schema.String,
+      runId: Schema.NullOr(Schema.String),
+      after: Schema.Int,
+      limit: Schema.Int,
+    }),
+    Result: RecordRow,
+    execute: (request) =>
+      sql`SELECT sequence, epoch, recorded_at, digest, previous_digest, body
+        FROM journal_records
+        WHERE tenant_id = ${request.tenantId} AND thread_id = ${request.threadId}
+          AND sequence > ${request.after}
+          ${request.runId === null ? sql`` : sql`AND run_id = ${request.runId}`}
+        ORDER BY sequence LIMIT ${request.limit}`,
+  });
+
+  const read = Effect.fn("Journal.read")(function* (
+    request: Parameters<Journal["Service"]["read"]>[0],
+  ) {
+    const rows = yield* transition(
+      "Journal.read",
+      select({
+        tenantId: request.tenantId,
+        threadId: request.threadId,
+        runId: request.runId ?? null,
+        after: request.after,
+        limit: Math.min(Math.max(request.limit, 1), 10_000),
+      }),
+    );
+    return rows.map(storedRecordOf);
+  });
+
+  return Journal.of({ append, read });
+});
+
+/** `Journal` on the pool's database. */
+export const layer = Layer.effect(Journal, make);

@@ -1,0 +1,241 @@
+/** The ledger on PostgreSQL: admission, claims and what is due, one transition each (DU-10, DU-11, PG-03). */
+import * as Effect from "effect/Effect";
+import * as Layer from "effect/Layer";
+import * as Option from "effect/Option";
+import * as Schema from "effect/Schema";
+import * as SqlClient from "effect/unstable/sql/SqlClient";
+import * as SqlSchema from "effect/unstable/sql/SqlSchema";
+import { IdempotencyConflict } from "#lib/contract/errors.ts";
+import { AgentId, Digest, RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
+import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
+import { digestOf } from "#lib/contract/json/digest.ts";
+import { Actor } from "#lib/contract/records.ts";
+import { SubmissionLedger, type AdmitRequest, type Claim } from "#lib/durable/SubmissionLedger.ts";
+import { Audit } from "#server/postgres/AuditPg.ts";
+import { columnName, columnText, Int8, JsonText } from "#server/postgres/columns.ts";
+import { transaction, transition } from "#server/postgres/Database.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import { makeExpireApprovals } from "#server/postgres/expire-approvals.ts";
+import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
+import { makeReadUndelivered } from "#server/postgres/undelivered.ts";
+
+type Request<Method extends keyof SubmissionLedger["Service"]> = Parameters<
+  SubmissionLedger["Service"][Method]
+>[0];
+
+/** Titles in lists: 200 characters. */
+const maxTitleLength = 200;
+/** A worker that has not said anything for so long is taken to be gone; heartbeats come every 2 s. */
+const silentSeconds = 6;
+/** Earlier runs a claim brings along: at most so many, and so many bytes of records. */
+const maxHistoryRuns = 20;
+const maxHistoryBytes = 1_048_576;
+
+const AdmitAnswer = Schema.Struct({
+  admitted: Schema.Boolean,
+  submission_id: SubmissionId,
+  run_id: RunId,
+  thread_id: ThreadId,
+  queue_sequence: Schema.Int,
+  payload_digest: Digest,
+});
+
+const ClaimRow = Schema.Struct({
+  submission_id: SubmissionId,
+  run_id: RunId,
+  agent_id: AgentId,
+  epoch: Int8,
+  tail_sequence: Int8,
+  tail_digest: Digest,
+  input: JsonText(Schema.Json),
+  requester_kind: Actor.fields.kind,
+  requester_id: Schema.String,
+  requester_name: Schema.String,
+  lost_attempts: Schema.Int,
+  queue_sequence: Schema.Int,
+});
+
+const DueRow = Schema.Struct({ tenant_id: TenantId, thread_id: ThreadId });
+
+const payloadDigest = (request: AdmitRequest): string =>
+  digestOf({ agentId: request.agentId, threadId: request.threadId ?? null, input: request.input });
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient;
+  const hints = yield* EventHints;
+  const readUndelivered = yield* makeReadUndelivered;
+  const expire = yield* makeExpireApprovals;
+  const withSql = Effect.provideService(SqlClient.SqlClient, sql);
+
+  const insertSubmission = (request: AdmitRequest) =>
+    Effect.flatMap(
+      sql`SELECT * FROM submission_admit(
+        ${request.tenantId}, ${request.agentId}, ${request.threadId ?? null}, ${request.principal.kind},
+        ${columnName(request.principal.id)}, ${columnName(request.principal.name)},
+        ${request.idempotencyKey}, ${payloadDigest(request)}, ${canonicalJson(request.input)},
+        ${columnText(request.title, maxTitleLength)})`,
+      Schema.decodeUnknownEffect(Schema.Tuple([AdmitAnswer])),
+    );
+
+  const admit = Effect.fn("SubmissionLedger.admit")(function* (request: AdmitRequest) {
+    const [answer] = yield* transition("SubmissionLedger.admit", insertSubmission(request));
+    if (!answer.admitted && answer.payload_digest !== payloadDigest(request)) {
+      return yield* new IdempotencyConflict({
+        message: `The idempotency key ${request.idempotencyKey} was used before with another input; use a new key for a new submission.`,
+        key: request.idempotencyKey,
+      });
+    }
+    if (answer.admitted) yield* hints.written(request.tenantId);
+    return {
+      submissionId: answer.submission_id,
+      runId: answer.run_id,
+      threadId: answer.thread_id,
+      queueSequence: answer.queue_sequence,
+    };
+  });
+
+  const takeHead = SqlSchema.findOneOption({
+    Request: Schema.Struct({
+      tenantId: Schema.String,
+      threadId: Schema.String,
+      workerId: Schema.String,
+    }),
+    Result: ClaimRow,
+    execute: (request) =>
+      sql`SELECT * FROM submission_claim(${request.tenantId}, ${request.threadId}, ${request.workerId})`,
+  });
+
+  const recordsOfRun = SqlSchema.findAll({
+    Request: Schema.Struct({ tenantId: Schema.String, runId: Schema.String }),
+    Result: RecordRow,
+    execute: ({ tenantId, runId }) =>
+      sql`SELECT sequence, epoch, recorded_at, digest, previous_digest, body FROM journal_records
+        WHERE tenant_id = ${tenantId} AND run_id = ${runId} ORDER BY sequence`,
+  });
+
+  const recordsOfEarlierRuns = SqlSchema.findAll({
+    Request: Schema.Struct({
+      tenantId: Schema.String,
+      threadId: Schema.String,
+      queueSequence: Schema.Int,
+    }),
+    Result: RecordRow,
+    execute: ({ tenantId, threadId, queueSequence }) => sql`
+      WITH earlier AS (
+        SELECT run_id, queue_sequence FROM submissions
+        WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND state = 'settled'
+          AND queue_sequence < ${queueSequence}
+        ORDER BY queue_sequence DESC LIMIT ${maxHistoryRuns}
+      ), sized AS (
+        SELECT e.run_id, sum((
+          SELECT sum(octet_length(r.body)) FROM journal_records r
+          WHERE r.tenant_id = ${tenantId} AND r.run_id = e.run_id
+        )) OVER (ORDER BY e.queue_sequence DESC) AS bytes
+        FROM earlier e
+      )
+      SELECT r.sequence, r.epoch, r.recorded_at, r.digest, r.previous_digest, r.body
+      FROM sized s JOIN journal_records r ON r.tenant_id = ${tenantId} AND r.run_id = s.run_id
+      WHERE s.bytes <= ${maxHistoryBytes} ORDER BY r.sequence`,
+  });
+
+  const claimHead = Effect.fnUntraced(function* (request: Request<"claim">) {
+    const head = yield* takeHead(request);
+    if (Option.isNone(head)) return Option.none<Claim>();
+    const row = head.value;
+    const run = { tenantId: request.tenantId, runId: row.run_id };
+    const records = yield* recordsOfRun(run);
+    const history =
+      row.queue_sequence === 1
+        ? []
+        : yield* recordsOfEarlierRuns({ ...request, queueSequence: row.queue_sequence });
+    const undelivered = yield* readUndelivered(run);
+    return Option.some<Claim>({
+      tenantId: request.tenantId,
+      threadId: request.threadId,
+      agentId: row.agent_id,
+      submissionId: row.submission_id,
+      runId: row.run_id,
+      epoch: row.epoch,
+      tail: { sequence: row.tail_sequence, digest: row.tail_digest },
+      input: row.input,
+      requester: { kind: row.requester_kind, id: row.requester_id, name: row.requester_name },
+      records: records.map(storedRecordOf),
+      history: history.map(storedRecordOf),
+      undelivered,
+      lostAttempts: row.lost_attempts,
+    });
+  });
+
+  // The reads are part of the claim's transaction: a claim whose answer cannot be given is not made (PG-08).
+  const claim = Effect.fn("SubmissionLedger.claim")((request: Request<"claim">) =>
+    withSql(transaction("SubmissionLedger.claim", claimHead(request))),
+  );
+
+  const undelivered = Effect.fn("SubmissionLedger.undelivered")((request: Request<"undelivered">) =>
+    transition("SubmissionLedger.undelivered", readUndelivered(request)),
+  );
+
+  const postpone = Effect.fn("SubmissionLedger.postpone")((request: Request<"postpone">) =>
+    transition(
+      "SubmissionLedger.postpone",
+      sql`UPDATE submissions s SET
+          state = 'ready', state_since = clock_timestamp(),
+          due_at = clock_timestamp() + ${request.delaySeconds}::float8 * interval '1 second',
+          postponed_reason = ${columnText(request.reason)}
+        FROM threads t
+        WHERE t.tenant_id = ${request.tenantId} AND t.thread_id = ${request.threadId}
+          AND t.epoch = ${request.epoch}
+          AND s.tenant_id = t.tenant_id AND s.submission_id = ${request.submissionId}
+          AND s.state = 'running'`,
+    ).pipe(Effect.asVoid),
+  );
+
+  const findDue = SqlSchema.findAll({
+    Request: Schema.Int,
+    Result: DueRow,
+    execute: (limit) =>
+      sql`SELECT tenant_id, thread_id FROM due_threads(${limit}, ${silentSeconds} * interval '1 second')`,
+  });
+
+  const due = Effect.fn("SubmissionLedger.due")((limit: number) =>
+    transition("SubmissionLedger.due", findDue(Math.min(Math.max(limit, 1), 1_000))).pipe(
+      Effect.map((rows) =>
+        rows.map((row) => ({ tenantId: row.tenant_id, threadId: row.thread_id })),
+      ),
+    ),
+  );
+
+  const expireApprovals = Effect.fn("SubmissionLedger.expireApprovals")((limit: number) =>
+    withSql(
+      transaction("SubmissionLedger.expireApprovals", expire(Math.min(Math.max(limit, 1), 1_000))),
+    ),
+  );
+
+  // A new worker at an address takes it over: whoever was there before is gone.
+  const heartbeat = Effect.fn("SubmissionLedger.heartbeat")((request: Request<"heartbeat">) =>
+    transition(
+      "SubmissionLedger.heartbeat",
+      sql`WITH mine AS (
+          INSERT INTO workers (worker_id, address) VALUES (${request.workerId}, ${request.address})
+          ON CONFLICT (worker_id) DO UPDATE SET heartbeat_at = clock_timestamp(), stopped_at = NULL
+          RETURNING started_at = heartbeat_at AS is_new
+        )
+        UPDATE workers w SET stopped_at = clock_timestamp() FROM mine
+        WHERE mine.is_new AND w.address = ${request.address} AND w.worker_id <> ${request.workerId}
+          AND w.stopped_at IS NULL`,
+    ).pipe(Effect.asVoid),
+  );
+
+  return SubmissionLedger.of({
+    admit,
+    claim,
+    undelivered,
+    postpone,
+    due,
+    expireApprovals,
+    heartbeat,
+  });
+});
+
+/** `SubmissionLedger` on the pool's database. */
+export const layer = Layer.effect(SubmissionLedger, make).pipe(Layer.provide(Audit.layer));
