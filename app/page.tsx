@@ -1,0 +1,6 @@
+import { redirect } from "next/navigation";
+
+/** Approvals is where an operator lands. */
+export default function Home(): never {
+  redirect("/approvals");
+}

@@ -1,0 +1,228 @@
+"use client";
+import { Check, Clock, LoaderCircle, X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { localNow, useConsole } from "#components/shell/console-context.tsx";
+import { useKeys } from "#components/shell/keys.tsx";
+import { useDecisionLock } from "#components/shell/live.tsx";
+import { useAnnounce } from "#components/shell/live-region.tsx";
+import { useNow } from "#components/shell/use-now.ts";
+import { Button } from "#components/ui/button.tsx";
+import { isInDoubt } from "#lib/client/api-failure.ts";
+import type { ApprovalDetail } from "#lib/contract/views.ts";
+import { DenyForm } from "./deny-form.tsx";
+import { ExtendForm } from "./extend-form.tsx";
+import { pressOutcome } from "./press-guard.ts";
+import { type ApprovalCommand, useApprovalCommand } from "./use-approvals.ts";
+
+/** After this long without an answer the bar says that it is checking. */
+const checkingAfterMillis = 2_000;
+
+/** The actions, always in view. What is not allowed is not there, and says why (C040). */
+export function DecisionBar({ detail }: { detail: ApprovalDetail }) {
+  const lock = useDecisionLock();
+  const now = useNow();
+  const expired = detail.expiresAt !== null && now > 0 && now >= detail.expiresAt;
+  if (detail.state !== "pending") return null;
+  return (
+    <footer
+      className="border-t border-edge bg-panel px-4 py-2"
+      aria-label="Decision"
+      data-decision-bar
+    >
+      {!detail.mayDecide.allowed ? (
+        <p className="text-soft">You cannot decide this call: {detail.mayDecide.why}</p>
+      ) : expired ? (
+        <p className="text-danger">
+          The time to decide has passed. The system records it as expired; what the agent does next
+          is in the run.
+        </p>
+      ) : (
+        <Actions detail={detail} lock={lock} />
+      )}
+    </footer>
+  );
+}
+
+type Panel = "none" | "deny" | "extend";
+
+function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | undefined }) {
+  const { api } = useConsole();
+  const command = useApprovalCommand(detail.requestId);
+  const announce = useAnnounce();
+  const [panel, setPanel] = useState<Panel>("none");
+  const approve = useRef<HTMLButtonElement>(null);
+  const shownAt = useShownAt(`${detail.requestId} ${detail.content.parametersDigest}`);
+  const [armedAt, setArmedAt] = useState<number>();
+  /** The same id for the same intention, so that pressing again after a broken answer acts once. */
+  const lastId = useRef<{ readonly intention: string; readonly id: string }>(undefined);
+
+  const send = (intention: string, make: (commandId: string) => ApprovalCommand): void => {
+    if (command.isPending || lock !== undefined) return;
+    if (lastId.current?.intention !== intention)
+      lastId.current = { intention, id: api.newCommandId() };
+    command.mutate(make(lastId.current.id), {
+      onSuccess: (card) =>
+        announce(`${card.detail.toolName}: ${card.detail.state}, confirmed by the server`),
+    });
+  };
+  const press = (): void => {
+    const outcome = pressOutcome({ shownAt: shownAt.current, armedAt, now: localNow() });
+    if (outcome === "ignored") return;
+    if (outcome === "armed") return setArmedAt(localNow());
+    setArmedAt(undefined);
+    send("approved", (commandId) => ({
+      kind: "decide",
+      commandId,
+      decision: "approved",
+      parametersDigest: detail.content.parametersDigest,
+      reason: "",
+    }));
+  };
+  useKeys({
+    "focus-approve": () => {
+      setPanel("none");
+      approve.current?.focus();
+      if (
+        pressOutcome({ shownAt: shownAt.current, armedAt: undefined, now: localNow() }) === "armed"
+      ) {
+        setArmedAt(localNow());
+      }
+    },
+    "focus-deny": () => setPanel("deny"),
+  });
+
+  const armed = armedAt !== undefined;
+  return (
+    <div className="flex flex-col gap-2">
+      <Trouble command={command} />
+      {panel === "deny" ? (
+        <DenyForm
+          detail={detail}
+          busy={command.isPending || lock !== undefined}
+          onCancel={() => setPanel("none")}
+          onDeny={(reason) =>
+            send(`denied ${reason}`, (commandId) => ({
+              kind: "decide",
+              commandId,
+              decision: "denied",
+              parametersDigest: detail.content.parametersDigest,
+              reason,
+            }))
+          }
+        />
+      ) : null}
+      {panel === "extend" ? (
+        <ExtendForm
+          busy={command.isPending || lock !== undefined}
+          onCancel={() => setPanel("none")}
+          onExtend={(seconds, reason) =>
+            send(`extended ${seconds} ${reason} ${detail.expiresAt}`, (commandId) => ({
+              kind: "extend",
+              commandId,
+              seconds,
+              reason,
+            }))
+          }
+        />
+      ) : null}
+      {panel === "none" ? (
+        <div className="flex flex-wrap items-center gap-2">
+          <Button
+            ref={approve}
+            kind="primary"
+            onClick={press}
+            onBlur={() => setArmedAt(undefined)}
+            disabled={command.isPending || lock !== undefined}
+            aria-describedby="approve-effect"
+            data-armed={armed}
+            className={armed ? "outline-2 outline-offset-2 outline-active" : ""}
+          >
+            <Check aria-hidden size={15} />
+            {armed ? "Press again to approve" : "Approve"}
+          </Button>
+          <Button
+            kind="danger"
+            onClick={() => setPanel("deny")}
+            disabled={command.isPending || lock !== undefined}
+          >
+            <X aria-hidden size={15} /> Deny…
+          </Button>
+          {detail.expiresAt === null ? null : (
+            <Button
+              kind="quiet"
+              onClick={() => setPanel("extend")}
+              disabled={command.isPending || lock !== undefined}
+            >
+              <Clock aria-hidden size={15} /> Extend…
+            </Button>
+          )}
+          <span id="approve-effect" className="text-soft">
+            {lock ?? approveEffect(detail)}
+          </span>
+          {command.isPending ? <Sending /> : null}
+        </div>
+      ) : command.isPending ? (
+        <Sending />
+      ) : null}
+    </div>
+  );
+}
+
+/** What pressing Approve will do, in words. */
+const approveEffect = (detail: ApprovalDetail): string => {
+  const others = detail.batch.filter(
+    (call) => call.state === "waiting" && call.callId !== detail.callId,
+  ).length;
+  const once = `Approve runs ${detail.toolName} once with these arguments`;
+  if (others === 0) return `${once}, at once.`;
+  return `${once}, when the other ${others === 1 ? "call" : `${others} calls`} of the batch ${others === 1 ? "is" : "are"} decided.`;
+};
+
+/** The local time since when the card shows what it shows. */
+function useShownAt(what: string): { readonly current: number } {
+  const shownAt = useRef(Number.POSITIVE_INFINITY);
+  useEffect(() => {
+    shownAt.current = localNow();
+  }, [what]);
+  return shownAt;
+}
+
+function Sending() {
+  const [checking, setChecking] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setChecking(true), checkingAfterMillis);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <span
+      role="status"
+      className="inline-flex items-center gap-1 text-soft"
+      data-sending={checking ? "checking" : "sending"}
+    >
+      <LoaderCircle aria-hidden size={14} className="animate-spin" />
+      {checking
+        ? "Checking: the server has not confirmed yet, nothing is shown as decided"
+        : "Sending…"}
+    </span>
+  );
+}
+
+/** What went wrong; where nobody can know whether the server acted, what it has stored by now. */
+function Trouble({ command }: { command: ReturnType<typeof useApprovalCommand> }) {
+  if (!command.isError) return null;
+  if (isInDoubt(command.error)) {
+    return (
+      <div role="alert" className="tone-attention tone-wash tone-edge rounded-sm border p-2">
+        <p className="font-semibold">
+          No confirmation came back. The server has stored no decision of this call.
+        </p>
+        <p>
+          The card was read again just now and is still pending. Pressing again is safe: it is the
+          same command and acts once.
+        </p>
+      </div>
+    );
+  }
+  return <ErrorPanel error={command.error} small />;
+}

@@ -1,0 +1,79 @@
+"use client";
+import { useEffect, useRef, useState } from "react";
+import { Button } from "#components/ui/button.tsx";
+import { Field, Input, Select } from "#components/ui/field.tsx";
+
+const choices = [
+  [900, "15 min"],
+  [3_600, "1 h"],
+  [14_400, "4 h"],
+  [86_400, "24 h"],
+  [604_800, "7 d"],
+] as const;
+
+/** Moves the expiry; an audited act with its reason (A-07, C013). */
+export function ExtendForm({
+  busy,
+  onCancel,
+  onExtend,
+}: {
+  busy: boolean;
+  onCancel: () => void;
+  onExtend: (seconds: number, reason: string) => void;
+}) {
+  const [seconds, setSeconds] = useState(3_600);
+  const [reason, setReason] = useState("");
+  const box = useRef<HTMLSelectElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  const empty = reason.trim() === "";
+  return (
+    <form
+      aria-label="Extend"
+      className="grid items-end gap-2 sm:grid-cols-[120px_1fr_auto]"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!empty && !busy) onExtend(seconds, reason.trim());
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        onCancel();
+      }}
+    >
+      <Field label="From now">
+        {(ids) => (
+          <Select
+            {...ids}
+            ref={box}
+            value={seconds}
+            onChange={(event) => setSeconds(Number(event.target.value))}
+          >
+            {choices.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label="Reason, kept in the audit">
+        {(ids) => (
+          <Input
+            {...ids}
+            value={reason}
+            maxLength={2_000}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        )}
+      </Field>
+      <div className="flex gap-2">
+        <Button type="submit" disabled={busy || empty}>
+          Extend
+        </Button>
+        <Button kind="quiet" onClick={onCancel}>
+          Back
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,186 @@
+"use client";
+import Link from "next/link";
+import { JsonValue } from "#components/json/json-value.tsx";
+import { CopyButton } from "#components/ui/copy-button.tsx";
+import { bytesText, countOf } from "#components/ui/durations.ts";
+import { Fact, Facts } from "#components/ui/facts.tsx";
+import { At } from "#components/ui/time.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
+import { digestNotReadYet } from "#lib/client/apply-run-event.ts";
+import type { CallProgress } from "#lib/client/run-snapshot.ts";
+import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
+import type { ToolCallView } from "#lib/contract/views.ts";
+
+const classText: Record<ExecutionClass, string> = {
+  readonly: "readonly: may run again freely",
+  idempotent: "idempotent: runs again with the same key after a crash",
+  uncertain: "uncertain: never repeated by itself; a lost answer becomes unknown",
+};
+
+const handlingText: Record<FailureHandling, string> = {
+  propagated: "ended the batch",
+  "returned-to-model": "returned to the model",
+  "returned-to-caller": "returned to the caller",
+};
+
+/** Everything stored of one call. */
+export function CallDetail({
+  call,
+  progress,
+}: {
+  call: ToolCallView;
+  progress: CallProgress | undefined;
+}) {
+  const changed =
+    call.effectiveParameters !== null &&
+    JSON.stringify(call.effectiveParameters) !== JSON.stringify(call.parameters);
+  return (
+    <div className="flex flex-col gap-3 border-t border-line px-3 py-3">
+      <JsonValue
+        value={call.effectiveParameters ?? call.parameters}
+        label={changed ? "arguments as they run, defaults filled in" : "arguments"}
+      />
+      {changed ? (
+        <JsonValue
+          value={call.parameters}
+          label="arguments as the model wrote them"
+          maxHeight={200}
+        />
+      ) : null}
+      {progress === undefined ? null : <Preliminary progress={progress} />}
+      {call.hasResult ? <Result call={call} /> : null}
+      <Links call={call} />
+      <Facts>
+        <Fact name="Call">
+          <code className="break-all">{call.callId}</code>, number {call.index + 1} of its batch
+          {call.providerExecuted ? ", executed by the model's provider" : ""}
+        </Fact>
+        <Fact name="Class">{classText[call.executionClass]}</Fact>
+        <Fact name="Digest of arguments">
+          {call.parametersDigest === digestNotReadYet ? (
+            <span className="text-soft">being read</span>
+          ) : (
+            <>
+              <code className="break-all">{call.parametersDigest}</code>
+              <CopyButton text={call.parametersDigest} what="the digest" />
+            </>
+          )}
+        </Fact>
+        {call.idempotencyKey === null ? null : (
+          <Fact name="Idempotency key">
+            <code className="break-all">{call.idempotencyKey}</code>
+          </Fact>
+        )}
+        {call.failureMode === null ? null : (
+          <Fact name="Failure mode">
+            {call.failureMode}
+            {call.failureHandling === null
+              ? ""
+              : `; this failure was ${handlingText[call.failureHandling]}`}
+          </Fact>
+        )}
+        <Fact name="Times">
+          declared <At at={call.declaredAt} timeOnly />
+          {call.requestedAt === null ? null : (
+            <>
+              , asked <At at={call.requestedAt} timeOnly />
+            </>
+          )}
+          {call.decidedAt === null ? null : (
+            <>
+              , decided <At at={call.decidedAt} timeOnly />
+            </>
+          )}
+          {call.startedAt === null ? null : (
+            <>
+              , started <At at={call.startedAt} timeOnly />
+            </>
+          )}
+          {call.endedAt === null ? null : (
+            <>
+              , ended <At at={call.endedAt} timeOnly />
+            </>
+          )}
+        </Fact>
+      </Facts>
+    </div>
+  );
+}
+
+function Result({ call }: { call: ToolCallView }) {
+  return (
+    <div>
+      <JsonValue
+        value={call.result}
+        label={call.isFailure ? "failure that the model sees" : "result that the model sees"}
+      />
+      {call.originalBytes === null ? null : (
+        <p className="mt-1 text-table text-soft">
+          {bytesText(call.originalBytes)} before bounding.
+        </p>
+      )}
+      {call.selection === null ? null : (
+        <p className="mt-1">
+          Selected {countOf(call.selection.length, "tool")} for the next turn:{" "}
+          <code className="break-words">
+            <VisibleText text={call.selection.join(", ")} line />
+          </code>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Preliminary({ progress }: { progress: CallProgress }) {
+  return (
+    <section aria-label="Preliminary values">
+      <h3 className="mb-1 text-soft">
+        Preliminary values
+        {progress.dropped > 0 ? `; ${progress.dropped} earlier ones were dropped` : ""}
+      </h3>
+      <ol
+        className="mono max-h-40 overflow-auto rounded-sm border border-line p-1 text-table"
+        tabIndex={0}
+      >
+        {progress.values.map((one) => (
+          <li key={one.index} className="flex gap-2">
+            <At at={one.at} timeOnly />
+            <span className="min-w-0 break-all">
+              <VisibleText text={JSON.stringify(one.value)?.slice(0, 2_000) ?? ""} line />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const link = "text-active underline underline-offset-2";
+
+function Links({ call }: { call: ToolCallView }) {
+  const diagnostic = call.failure?.diagnosticId;
+  if (call.approvalRequestId === null && call.unknownId === null && diagnostic === undefined)
+    return null;
+  return (
+    <p className="flex flex-wrap gap-4">
+      {call.approvalRequestId === null ? null : (
+        <Link
+          href={`/approvals?request=${encodeURIComponent(call.approvalRequestId)}`}
+          className={link}
+        >
+          {call.state === "waiting" ? "Decide this call" : "Its approval"}
+        </Link>
+      )}
+      {call.unknownId === null ? null : (
+        <Link href={`/unknowns?unknown=${encodeURIComponent(call.unknownId)}`} className={link}>
+          {call.state === "unknown" ? "Resolve this effect" : "Its resolution"}
+        </Link>
+      )}
+      {diagnostic === undefined ? null : (
+        <Link href={`/failures?diagnostic=${encodeURIComponent(diagnostic)}`} className={link}>
+          Private evidence
+        </Link>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,153 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { type RefObject, useEffect, useState } from "react";
+import { useConsole } from "#components/shell/console-context.tsx";
+import type { useUrlState } from "#components/shell/use-url-state.ts";
+import { runStateLook, runStates } from "#components/status/run-state.ts";
+import { Button } from "#components/ui/button.tsx";
+import { Input, Select } from "#components/ui/field.tsx";
+import { keys } from "#lib/client/query-keys.ts";
+import { activeFilters, filterNames } from "./run-filters.ts";
+
+type Url = ReturnType<typeof useUrlState>;
+
+/** Filters of the run list; each stands in the address. */
+export function RunFilterBar({
+  url,
+  textRef,
+}: {
+  url: Url;
+  textRef: RefObject<HTMLInputElement | null>;
+}) {
+  const { api } = useConsole();
+  const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => api.agents(signal) });
+  const chosen = url.all("state");
+  const toolNames = [
+    ...new Set(agents.data?.items.flatMap((agent) => agent.tools.map((tool) => tool.name))),
+  ];
+  const toggle = (state: string): void =>
+    url.set({
+      state: chosen.includes(state) ? chosen.filter((one) => one !== state) : [...chosen, state],
+    });
+  const clear = (): void =>
+    url.set({
+      state: undefined,
+      ...Object.fromEntries(filterNames.map((name) => [name, undefined])),
+    });
+  return (
+    <>
+      <div role="group" aria-label="State" className="flex flex-wrap gap-1">
+        {runStates.map((state) => {
+          const look = runStateLook[state];
+          return (
+            <button
+              key={state}
+              type="button"
+              aria-pressed={chosen.includes(state)}
+              onClick={() => toggle(state)}
+              className="inline-flex h-7 items-center gap-1 rounded-sm border border-line px-2 text-soft hover:bg-raised aria-pressed:border-active aria-pressed:bg-chosen aria-pressed:text-ink"
+            >
+              <look.icon aria-hidden size={13} />
+              {look.word}
+            </button>
+          );
+        })}
+      </div>
+      <TypedFilter
+        url={url}
+        name="text"
+        label="Id or words of the title"
+        inputRef={textRef}
+        width="w-48"
+      />
+      <Select
+        aria-label="Agent"
+        value={url.get("agentId") ?? ""}
+        onChange={(event) => url.set({ agentId: event.target.value })}
+        className="!h-7 !w-auto"
+      >
+        <option value="">any agent</option>
+        {agents.data?.items.map((agent) => (
+          <option key={agent.agentId} value={agent.agentId}>
+            {agent.agentId}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label="Tool"
+        value={url.get("tool") ?? ""}
+        onChange={(event) => url.set({ tool: event.target.value })}
+        className="!h-7 !w-auto max-w-48"
+      >
+        <option value="">any tool</option>
+        {toolNames.toSorted().map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </Select>
+      <TypedFilter url={url} name="failureTag" label="Failure tag" width="w-32" />
+      <label className="flex items-center gap-1 text-soft">
+        from
+        <Input
+          type="datetime-local"
+          value={url.get("from") ?? ""}
+          onChange={(event) => url.set({ from: event.target.value })}
+          className="!h-7 !w-auto"
+        />
+      </label>
+      <label className="flex items-center gap-1 text-soft">
+        to
+        <Input
+          type="datetime-local"
+          value={url.get("to") ?? ""}
+          onChange={(event) => url.set({ to: event.target.value })}
+          className="!h-7 !w-auto"
+        />
+      </label>
+      {activeFilters(url) > 0 || chosen.length > 0 ? (
+        <Button kind="quiet" className="!h-7" onClick={clear}>
+          Clear
+        </Button>
+      ) : null}
+    </>
+  );
+}
+
+const settleMillis = 300;
+
+/** A text filter that waits until typing has settled before it asks. */
+function TypedFilter({
+  url,
+  name,
+  label,
+  width,
+  inputRef,
+}: {
+  url: Url;
+  name: "text" | "failureTag";
+  label: string;
+  width: string;
+  inputRef?: RefObject<HTMLInputElement | null>;
+}) {
+  const stored = url.get(name) ?? "";
+  const [typed, setTyped] = useState(stored);
+  useEffect(() => setTyped(stored), [stored]);
+  useEffect(() => {
+    if (typed === stored) return;
+    const timer = setTimeout(() => url.set({ [name]: typed.trim() }), settleMillis);
+    return () => clearTimeout(timer);
+  }, [typed, stored, name, url]);
+  return (
+    <Input
+      ref={inputRef}
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={typed}
+      maxLength={200}
+      onChange={(event) => setTyped(event.target.value)}
+      className={`!h-7 ${width}`}
+    />
+  );
+}

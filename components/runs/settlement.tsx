@@ -1,0 +1,95 @@
+"use client";
+import Link from "next/link";
+import { JsonValue } from "#components/json/json-value.tsx";
+import { RunStateBadge } from "#components/status/status-badge.tsx";
+import { Fact, Facts, Section } from "#components/ui/facts.tsx";
+import { At } from "#components/ui/time.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
+import type { RunDetail } from "#lib/contract/views.ts";
+
+/** How the run ended, or what it is waiting for. */
+export function Settlement({ detail }: { detail: RunDetail }) {
+  if (detail.settledAt === null) return <WaitingFor detail={detail} />;
+  return (
+    <Section title="Settlement" aside={<RunStateBadge state={detail.state} />}>
+      <Facts>
+        <Fact name="Settled">
+          <At at={detail.settledAt} />
+        </Fact>
+        <Fact name="Finish">
+          <code>{detail.finishReason ?? "not recorded"}</code>
+          {detail.exhausted === null ? "" : `, budget used up: ${detail.exhausted}`}
+        </Fact>
+        {detail.abort === null ? null : (
+          <Fact name="Aborted by">
+            <VisibleText text={detail.abort.actor.name} line /> at <At at={detail.abort.at} />:{" "}
+            <VisibleText text={detail.abort.reason} />
+          </Fact>
+        )}
+        {detail.failure === null ? null : (
+          <Fact name="Failure">
+            <code className="text-danger">{detail.failure.errorTag}</code>{" "}
+            <VisibleText text={detail.failure.message} />
+            {detail.failure.diagnosticId === undefined ? null : (
+              <>
+                {" "}
+                <Link
+                  href={`/failures?diagnostic=${encodeURIComponent(detail.failure.diagnosticId)}`}
+                  className="text-active underline underline-offset-2"
+                >
+                  Private evidence
+                </Link>
+              </>
+            )}
+          </Fact>
+        )}
+      </Facts>
+      {detail.output === null ? null : (
+        <div className="mt-2">
+          <JsonValue value={detail.output} label="output of the run" />
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function WaitingFor({ detail }: { detail: RunDetail }) {
+  const link = "text-active underline underline-offset-2";
+  if (detail.state === "waiting") {
+    return (
+      <Section title="Waiting">
+        <p>
+          A person must decide{" "}
+          {detail.pendingApprovals === 1 ? "one call" : `${detail.pendingApprovals} calls`}. No
+          process is held meanwhile: the run goes on when the last one is decided.{" "}
+          <Link href={firstWaiting(detail)} className={link}>
+            Decide
+          </Link>
+        </p>
+      </Section>
+    );
+  }
+  if (detail.state === "unknown") {
+    return (
+      <Section title="Waiting">
+        <p>
+          {detail.openUnknowns === 1 ? "One effect is" : `${detail.openUnknowns} effects are`} in
+          doubt and must be resolved by a person before the run goes on.{" "}
+          <Link href="/unknowns" className={link}>
+            Resolve
+          </Link>
+        </p>
+      </Section>
+    );
+  }
+  return null;
+}
+
+const firstWaiting = (detail: RunDetail): string => {
+  const call = detail.turnViews
+    .flatMap((turn) => turn.calls)
+    .find((one) => one.state === "waiting");
+  return call?.approvalRequestId === undefined || call.approvalRequestId === null
+    ? "/approvals"
+    : `/approvals?request=${encodeURIComponent(call.approvalRequestId)}`;
+};

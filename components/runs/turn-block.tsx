@@ -1,0 +1,90 @@
+"use client";
+import { LongText } from "#components/json/long-text.tsx";
+import { useUrlState } from "#components/shell/use-url-state.ts";
+import { bytesText, countOf, countText } from "#components/ui/durations.ts";
+import { Section } from "#components/ui/facts.tsx";
+import { At, Length } from "#components/ui/time.tsx";
+import { callKey, type RunSnapshot } from "#lib/client/run-snapshot.ts";
+import type { TurnView } from "#lib/contract/views.ts";
+import { CallRow } from "./call-row.tsx";
+import { exposureDiff } from "./exposure-diff.ts";
+
+/** One model response and its batch. */
+export function TurnBlock({
+  turn,
+  before,
+  snapshot,
+}: {
+  turn: TurnView;
+  before: TurnView | undefined;
+  snapshot: RunSnapshot;
+}) {
+  const url = useUrlState();
+  const chosen = url.get("turn") === String(turn.turn) ? url.get("call") : undefined;
+  const diff =
+    before === undefined ? undefined : exposureDiff(before.exposure.exposed, turn.exposure.exposed);
+  const choose = (callId: string): void =>
+    url.set(
+      chosen === callId
+        ? { turn: undefined, call: undefined }
+        : { turn: String(turn.turn), call: callId },
+    );
+  return (
+    <Section
+      title={`Turn ${turn.turn}`}
+      aside={
+        <ul className="flex flex-wrap gap-x-3 text-table text-soft">
+          <li>
+            <At at={turn.startedAt} timeOnly />
+          </li>
+          <li>
+            model took <Length millis={turn.recordedAt - turn.startedAt} />
+          </li>
+          <li>
+            {turn.usage.inputTokens === null
+              ? "tokens not told"
+              : `${countText(turn.usage.inputTokens)} tokens in`}
+            {turn.usage.outputTokens === null ? "" : `, ${countText(turn.usage.outputTokens)} out`}
+          </li>
+          <li>
+            <button
+              type="button"
+              className="underline underline-offset-2 hover:text-ink"
+              onClick={() => url.set({ view: "exposure", turn: String(turn.turn) })}
+            >
+              saw {countOf(turn.exposure.exposed.length, "tool")},{" "}
+              {bytesText(turn.exposure.schemaBytes)}
+              {diff === undefined || diff.added.length + diff.removed.length === 0
+                ? ""
+                : ` (+${diff.added.length} −${diff.removed.length})`}
+            </button>
+          </li>
+          <li>ended: {turn.finishReason}</li>
+        </ul>
+      }
+    >
+      {turn.text === "" ? null : (
+        <div className="mb-2 border-l-2 border-line pl-3">
+          <LongText text={turn.text} />
+        </div>
+      )}
+      {turn.calls.length === 0 ? (
+        turn.text === "" ? (
+          <p className="text-soft">No text and no call.</p>
+        ) : null
+      ) : (
+        <ol aria-label={`Calls of turn ${turn.turn}`} className="rounded-sm border border-line">
+          {turn.calls.map((call) => (
+            <CallRow
+              key={call.callId}
+              call={call}
+              progress={snapshot.progress[callKey(turn.turn, call.callId)]}
+              open={chosen === call.callId}
+              onToggle={() => choose(call.callId)}
+            />
+          ))}
+        </ol>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,43 @@
+"use client";
+import Link from "next/link";
+import { usePathname } from "next/navigation";
+import { countText } from "#components/ui/durations.ts";
+import type { Counts } from "#lib/contract/views.ts";
+import { pageOf, pages } from "./pages.ts";
+
+/** The pages with their badges: a column at the side, a row that scrolls where it is narrow. */
+export function Sidebar({ counts }: { counts: Counts | undefined }) {
+  const pathname = usePathname();
+  const here = pageOf(pathname);
+  return (
+    <nav
+      aria-label="Pages"
+      className="flex shrink-0 gap-0.5 overflow-x-auto border-line bg-panel p-1.5 max-md:border-b md:w-44 md:flex-col md:overflow-y-auto md:border-r md:p-2"
+    >
+      {pages.map((page) => {
+        const badge = counts === undefined ? 0 : (page.badge?.(counts) ?? 0);
+        const urgent = badge > 0 && page.href !== "/runs";
+        return (
+          <Link
+            key={page.href}
+            href={page.href}
+            prefetch={false}
+            aria-current={here === page ? "page" : undefined}
+            className="flex h-8 shrink-0 items-center gap-2 rounded-sm px-2 text-soft hover:bg-raised hover:text-ink aria-[current=page]:bg-chosen aria-[current=page]:font-semibold aria-[current=page]:text-ink"
+          >
+            <page.icon aria-hidden size={15} />
+            <span>{page.name}</span>
+            {badge === 0 ? null : (
+              <span
+                className={`mono ml-auto rounded-sm px-1 text-xs ${urgent ? "tone-attention border border-attention text-attention" : "text-soft"}`}
+              >
+                {countText(badge)}
+                <span className="sr-only"> {page.href === "/runs" ? "active" : "open"}</span>
+              </span>
+            )}
+          </Link>
+        );
+      })}
+    </nav>
+  );
+}

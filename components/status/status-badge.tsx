@@ -1,0 +1,57 @@
+import type { ApprovalState, CallState, Risk, RunState } from "#lib/contract/status.ts";
+import { approvalStateLook } from "./approval-state.ts";
+import { callStateLook } from "./call-state.ts";
+import { riskLook } from "./risk.ts";
+import { runStateLook } from "./run-state.ts";
+import { type StatusLook, toneClass } from "./tone.ts";
+
+/** An icon and a word in one tone. `compact` leaves the word to screen readers and the tooltip. */
+export function StatusBadge({ look, compact = false }: { look: StatusLook; compact?: boolean }) {
+  const Icon = look.icon;
+  const spins = look.fill === "fill-stripes";
+  return (
+    <span
+      className={`${toneClass[look.tone]} tone-text inline-flex items-center gap-1 whitespace-nowrap`}
+      title={look.word}
+    >
+      <Icon
+        aria-hidden
+        size={14}
+        strokeWidth={2}
+        className={spins ? "animate-spin shrink-0" : "shrink-0"}
+      />
+      <span className={compact ? "sr-only" : ""}>{look.word}</span>
+    </span>
+  );
+}
+
+export const CallStateBadge = ({
+  state,
+  compact = false,
+}: {
+  state: CallState;
+  compact?: boolean;
+}) => <StatusBadge look={callStateLook[state]} compact={compact} />;
+export const RunStateBadge = ({
+  state,
+  compact = false,
+}: {
+  state: RunState;
+  compact?: boolean;
+}) => <StatusBadge look={runStateLook[state]} compact={compact} />;
+export const ApprovalStateBadge = ({ state }: { state: ApprovalState }) => (
+  <StatusBadge look={approvalStateLook[state]} />
+);
+export const RiskBadge = ({ risk, compact = false }: { risk: Risk; compact?: boolean }) => (
+  <StatusBadge look={riskLook[risk]} compact={compact} />
+);
+
+/** A short bar filled as the state says; beside it the state must stand in words. */
+export function StatusBar({ look, className = "" }: { look: StatusLook; className?: string }) {
+  return (
+    <span
+      aria-hidden
+      className={`${toneClass[look.tone]} ${look.fill} block rounded-sm ${className}`}
+    />
+  );
+}

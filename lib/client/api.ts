@@ -1,0 +1,179 @@
+import * as Schema from "effect/Schema";
+import {
+  type AbortRun,
+  type AcknowledgeDenial,
+  type DecideApproval,
+  type ExtendApproval,
+  type ResolveUnknown,
+  type SignIn,
+  SubmissionReceipt,
+  type SubmitInput,
+} from "../contract/commands.ts";
+import { DiagnosticListItem } from "../contract/http/diagnostic-list-item.ts";
+import {
+  AgentView,
+  ApprovalDetail,
+  ApprovalListItem,
+  AuditView,
+  Counts,
+  DenialListItem,
+  DiagnosticView,
+  ExposureExplanation,
+  ExposureView,
+  Me,
+  ObligationView,
+  page,
+  RecordView,
+  RunDetail,
+  RunListItem,
+  UnknownDetail,
+  UnknownListItem,
+  WorkerView,
+} from "../contract/views.ts";
+import { type QueryValue, request, type Surroundings } from "./request.ts";
+
+/** Filters of a list as they stand in the address; `undefined` leaves one out. */
+export type ListQuery = Readonly<Record<string, QueryValue>>;
+
+/** What a command needs beside its content: the id that makes a repeat harmless (OP-09). */
+type WithoutId<Command extends { readonly commandId: string }> = Omit<Command, "commandId">;
+
+const runs = page(RunListItem);
+const records = page(RecordView);
+const approvals = page(ApprovalListItem);
+const unknowns = page(UnknownListItem);
+const denials = page(DenialListItem);
+const diagnostics = page(DiagnosticListItem);
+const obligations = page(ObligationView);
+const audit = page(AuditView);
+const agents = Schema.Struct({ items: Schema.Array(AgentView) });
+const workers = Schema.Struct({ items: Schema.Array(WorkerView) });
+const nothing = Schema.Unknown;
+
+const part = (id: string): string => encodeURIComponent(id);
+
+/**
+ * Every call of the console. Each rejects with `ApiFailure`. A GET changes nothing; each command takes
+ * a command id that the caller made once per press, so that the same press acts once (C021, C023).
+ */
+export const makeApi = (surroundings: Surroundings) => {
+  const get = async <S extends Schema.ConstraintDecoder<unknown>>(
+    path: string,
+    answer: S,
+    signal?: AbortSignal,
+    query?: ListQuery,
+  ): Promise<S["Type"]> =>
+    (
+      await request(surroundings, {
+        path,
+        answer,
+        signal,
+        ...(query === undefined ? {} : { query }),
+      })
+    ).value;
+  const post = async <S extends Schema.ConstraintDecoder<unknown>>(
+    path: string,
+    body: unknown,
+    answer: S,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<S["Type"]> =>
+    (
+      await request(surroundings, {
+        method: "POST",
+        path,
+        body,
+        answer,
+        ...(headers === undefined ? {} : { headers }),
+      })
+    ).value;
+
+  return {
+    newCommandId: (): string => `c${surroundings.randomId()}`,
+    me: (signal?: AbortSignal) => get("/me", Me, signal),
+    signIn: (credentials: SignIn) => post("/session", credentials, Me),
+    signOut: () =>
+      request(surroundings, { method: "DELETE", path: "/session", answer: nothing }).then(
+        () => undefined,
+      ),
+    setPassword: (password: string) => post("/me/password", { password }, Me),
+    counts: (signal?: AbortSignal) => get("/counts", Counts, signal),
+
+    agents: (signal?: AbortSignal) => get("/agents", agents, signal),
+    submit: (input: SubmitInput, idempotencyKey: string) =>
+      post("/submissions", input, SubmissionReceipt, { "idempotency-key": idempotencyKey }),
+
+    runs: (query: ListQuery, signal?: AbortSignal) => get("/runs", runs, signal, query),
+    run: (runId: string, signal?: AbortSignal) => get(`/runs/${part(runId)}`, RunDetail, signal),
+    records: (runId: string, query: ListQuery, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/records`, records, signal, query),
+    exposure: (runId: string, turn: number, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/turns/${turn}/exposure`, ExposureView, signal),
+    explainExposure: (runId: string, turn: number, tool: string, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/exposure-explanation`, ExposureExplanation, signal, { tool, turn }),
+    abortRun: (runId: string, commandId: string, command: WithoutId<AbortRun>) =>
+      post(`/runs/${part(runId)}/abort`, { ...command, commandId }, RunDetail),
+
+    approvals: (query: ListQuery, signal?: AbortSignal) =>
+      get("/approvals", approvals, signal, query),
+    /** With the text of the answer: the arguments are shown from it, digit by digit. */
+    approval: (requestId: string, signal?: AbortSignal) =>
+      request(surroundings, {
+        path: `/approvals/${part(requestId)}`,
+        answer: ApprovalDetail,
+        signal,
+      }),
+    decideApproval: (requestId: string, commandId: string, command: WithoutId<DecideApproval>) =>
+      request(surroundings, {
+        method: "POST",
+        path: `/approvals/${part(requestId)}/decision`,
+        body: { ...command, commandId },
+        answer: ApprovalDetail,
+      }),
+    extendApproval: (requestId: string, commandId: string, command: WithoutId<ExtendApproval>) =>
+      request(surroundings, {
+        method: "POST",
+        path: `/approvals/${part(requestId)}/extend`,
+        body: { ...command, commandId },
+        answer: ApprovalDetail,
+      }),
+
+    unknowns: (query: ListQuery, signal?: AbortSignal) => get("/unknowns", unknowns, signal, query),
+    unknown: (unknownId: string, signal?: AbortSignal) =>
+      request(surroundings, {
+        path: `/unknowns/${part(unknownId)}`,
+        answer: UnknownDetail,
+        signal,
+      }),
+    resolveUnknown: (unknownId: string, commandId: string, command: WithoutId<ResolveUnknown>) =>
+      request(surroundings, {
+        method: "POST",
+        path: `/unknowns/${part(unknownId)}/resolution`,
+        body: { ...command, commandId },
+        answer: UnknownDetail,
+      }),
+
+    denials: (query: ListQuery, signal?: AbortSignal) => get("/denials", denials, signal, query),
+    denial: (denialId: string, signal?: AbortSignal) =>
+      get(`/denials/${part(denialId)}`, DenialListItem, signal),
+    acknowledgeDenial: (
+      denialId: string,
+      commandId: string,
+      command: WithoutId<AcknowledgeDenial>,
+    ) => post(`/denials/${part(denialId)}/acknowledge`, { ...command, commandId }, DenialListItem),
+
+    diagnostics: (query: ListQuery, signal?: AbortSignal) =>
+      get("/diagnostics", diagnostics, signal, query),
+    diagnostic: (diagnosticId: string, signal?: AbortSignal) =>
+      request(surroundings, {
+        path: `/diagnostics/${part(diagnosticId)}`,
+        answer: DiagnosticView,
+        signal,
+      }),
+    obligations: (query: ListQuery, signal?: AbortSignal) =>
+      get("/obligations", obligations, signal, query),
+    workers: (signal?: AbortSignal) => get("/workers", workers, signal),
+    audit: (query: ListQuery, signal?: AbortSignal) => get("/audit", audit, signal, query),
+  };
+};
+
+export type Api = ReturnType<typeof makeApi>;

@@ -1,0 +1,300 @@
+/**
+ * One open run and one event: the run after the event. What an event does not carry (digests, attempts'
+ * epochs, whole values) is filled in by the next read of the run, which `touched-resources` asks for.
+ */
+import type { EventOf, LoggedEvent, RunEvent } from "../contract/events.ts";
+import type { Digest } from "../contract/ids.ts";
+import type { CallState } from "../contract/status.ts";
+import type { RunDetail, ToolCallView } from "../contract/views.ts";
+import { type CallProgress, callKey, type RunSnapshot } from "./run-snapshot.ts";
+
+/** Stands where the digest is not known until the run is read again. */
+// 64 hexadecimal digits are a digest; these are drawn as "reading".
+export const digestNotReadYet = "0".repeat(64) as Digest;
+
+const keptProgressValues = 50;
+
+type CallEvent = Extract<RunEvent, { readonly callId: unknown }>;
+
+/** Applies an event of this run that is newer than the snapshot; any other leaves it untouched. */
+export const applyToRun = (snapshot: RunSnapshot, logged: LoggedEvent): RunSnapshot => {
+  const { detail } = snapshot;
+  if (logged.runId !== detail.runId || logged.sequence <= detail.asOf) return snapshot;
+  const applied = apply(snapshot, logged.event, logged.at);
+  return { ...applied, detail: { ...applied.detail, asOf: logged.sequence } };
+};
+
+const withDetail = (snapshot: RunSnapshot, change: Partial<RunDetail>): RunSnapshot => ({
+  ...snapshot,
+  detail: { ...snapshot.detail, ...change },
+});
+
+const changeCall = (
+  snapshot: RunSnapshot,
+  event: Pick<CallEvent, "turn" | "callId">,
+  change: Partial<ToolCallView>,
+): RunSnapshot =>
+  withDetail(snapshot, {
+    turnViews: snapshot.detail.turnViews.map((turn) =>
+      turn.turn === event.turn
+        ? {
+            ...turn,
+            calls: turn.calls.map((call) =>
+              call.callId === event.callId ? { ...call, ...change } : call,
+            ),
+          }
+        : turn,
+    ),
+  });
+
+const addCall = (
+  snapshot: RunSnapshot,
+  event: EventOf<"ToolCallDeclared">,
+  at: number,
+): RunSnapshot => {
+  const call: ToolCallView = {
+    turn: event.turn,
+    index: event.index,
+    callId: event.callId,
+    toolName: event.toolName,
+    state: "queued",
+    executionClass: event.executionClass,
+    providerExecuted: event.providerExecuted,
+    parameters: event.parameters,
+    effectiveParameters: null,
+    parametersDigest: digestNotReadYet,
+    failureMode: null,
+    failureHandling: null,
+    failure: null,
+    result: null,
+    hasResult: false,
+    isFailure: false,
+    originalBytes: null,
+    selection: null,
+    approvalRequestId: null,
+    unknownId: null,
+    idempotencyKey: null,
+    declaredAt: at,
+    requestedAt: null,
+    decidedAt: null,
+    startedAt: null,
+    endedAt: null,
+  };
+  const known = snapshot.detail.turnViews.some(
+    (turn) => turn.turn === event.turn && turn.calls.some((one) => one.callId === event.callId),
+  );
+  if (known) return snapshot;
+  return withDetail(snapshot, {
+    toolCalls: snapshot.detail.toolCalls + 1,
+    turnViews: snapshot.detail.turnViews.map((turn) =>
+      turn.turn === event.turn ? { ...turn, calls: [...turn.calls, call] } : turn,
+    ),
+  });
+};
+
+const recordTurn = (
+  snapshot: RunSnapshot,
+  event: EventOf<"TurnRecorded">,
+  at: number,
+): RunSnapshot => {
+  const { detail } = snapshot;
+  if (detail.turnViews.some((turn) => turn.turn === event.turn)) return snapshot;
+  const { [String(event.turn)]: _written, ...drafts } = snapshot.drafts;
+  return {
+    ...snapshot,
+    drafts,
+    asking: null,
+    detail: {
+      ...detail,
+      turns: Math.max(detail.turns, event.turn),
+      inputTokens: detail.inputTokens + (event.usage.inputTokens ?? 0),
+      outputTokens: detail.outputTokens + (event.usage.outputTokens ?? 0),
+      turnViews: [
+        ...detail.turnViews,
+        {
+          turn: event.turn,
+          text: event.text,
+          finishReason: event.finishReason,
+          usage: event.usage,
+          exposure: event.exposure,
+          calls: [],
+          startedAt: event.startedAt,
+          recordedAt: at,
+        },
+      ],
+    },
+  };
+};
+
+const addProgress = (
+  snapshot: RunSnapshot,
+  event: EventOf<"ToolProgress">,
+  at: number,
+): RunSnapshot => {
+  const key = callKey(event.turn, event.callId);
+  const before: CallProgress = snapshot.progress[key] ?? { values: [], dropped: 0 };
+  if (before.values.some((value) => value.index === event.index)) return snapshot;
+  const values = [...before.values, { index: event.index, at, value: event.value }];
+  const dropped =
+    Math.max(before.dropped, event.dropped) + Math.max(0, values.length - keptProgressValues);
+  return {
+    ...snapshot,
+    progress: {
+      ...snapshot.progress,
+      [key]: { values: values.slice(-keptProgressValues), dropped },
+    },
+  };
+};
+
+const settled = (state: CallState, at: number): Partial<ToolCallView> => ({ state, endedAt: at });
+
+const stateAfterDecision: Record<EventOf<"ApprovalDecided">["decision"], CallState> = {
+  approved: "queued",
+  denied: "denied-by-person",
+  expired: "expired",
+  withdrawn: "aborted",
+};
+
+const stateAfterDenial: Record<EventOf<"ToolCallDenied">["by"], CallState> = {
+  person: "denied-by-person",
+  policy: "denied-by-policy",
+  expiry: "expired",
+};
+
+const fewer = (count: number): number => Math.max(0, count - 1);
+
+/** Every event kind has its case: a new kind does not compile without one. */
+const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot => {
+  const { detail } = snapshot;
+  switch (event._tag) {
+    case "RunQueued":
+      return withDetail(snapshot, { state: "queued", title: event.title });
+    case "RunStarted":
+      return withDetail(snapshot, {
+        state: "running",
+        modelId: event.modelId,
+        startedAt: detail.startedAt ?? at,
+      });
+    case "AttemptStarted": {
+      if (detail.attempts.some((one) => one.attempt === event.attempt)) return snapshot;
+      const { attempt, decision, explanation } = event;
+      return withDetail(snapshot, {
+        state: "running",
+        startedAt: detail.startedAt ?? at,
+        attempts: [
+          ...detail.attempts,
+          { attempt, decision, explanation, epoch: 0, startedAt: at, suspendedFor: null },
+        ],
+      });
+    }
+    case "ModelRequested":
+      return { ...snapshot, asking: event.turn };
+    case "ModelText": {
+      const turn = String(event.turn);
+      return {
+        ...snapshot,
+        drafts: { ...snapshot.drafts, [turn]: (snapshot.drafts[turn] ?? "") + event.text },
+      };
+    }
+    case "TurnRecorded":
+      return recordTurn(snapshot, event, at);
+    case "ToolCallDeclared":
+      return addCall(snapshot, event, at);
+    case "ToolCallStarted":
+      return changeCall(snapshot, event, { state: "running", startedAt: at });
+    case "ToolProgress":
+      return addProgress(snapshot, event, at);
+    case "ToolCallSucceeded":
+      return changeCall(snapshot, event, {
+        ...settled("succeeded", at),
+        result: event.result,
+        hasResult: true,
+        isFailure: false,
+        originalBytes: event.originalBytes,
+        selection: event.toolSelection ?? null,
+      });
+    case "ToolCallFailed":
+      return changeCall(snapshot, event, {
+        ...settled("failed", at),
+        isFailure: true,
+        failure: event.failure ?? null,
+        failureMode: event.failureMode ?? null,
+        failureHandling: event.failureHandling ?? null,
+        result: event.result ?? null,
+        hasResult: event.result !== undefined,
+      });
+    case "ToolCallDenied":
+      return changeCall(snapshot, event, settled(stateAfterDenial[event.by], at));
+    case "ToolCallNotExecuted":
+      return changeCall(snapshot, event, settled("not-executed", at));
+    case "ToolCallUnknown":
+      return withDetail(
+        changeCall(snapshot, event, { state: "unknown", unknownId: event.unknownId }),
+        {
+          openUnknowns: detail.openUnknowns + 1,
+        },
+      );
+    case "UnknownResolved":
+      return withDetail(snapshot, { openUnknowns: fewer(detail.openUnknowns) });
+    case "ApprovalRequested":
+      return withDetail(
+        changeCall(snapshot, event, {
+          state: "waiting",
+          requestedAt: at,
+          approvalRequestId: event.requestId,
+        }),
+        { pendingApprovals: detail.pendingApprovals + 1 },
+      );
+    case "ApprovalDecided":
+      return withDetail(
+        changeCall(snapshot, event, { state: stateAfterDecision[event.decision], decidedAt: at }),
+        { pendingApprovals: fewer(detail.pendingApprovals) },
+      );
+    case "AuthorizationCheckFailed":
+      return changeCall(snapshot, event, settled("not-executed", at));
+    case "AbortRequested":
+      return withDetail(snapshot, { abort: { actor: event.actor, reason: event.reason, at } });
+    case "RunSuspended":
+      return withDetail(snapshot, {
+        state: event.waitingFor === "approval" ? "waiting" : "unknown",
+        attempts: detail.attempts.map((attempt, index) =>
+          index === detail.attempts.length - 1
+            ? { ...attempt, suspendedFor: event.waitingFor }
+            : attempt,
+        ),
+      });
+    case "RunCompleted":
+      return withDetail(
+        { ...snapshot, asking: null },
+        {
+          state: "completed",
+          output: event.output,
+          finishReason: event.finishReason,
+          settledAt: at,
+        },
+      );
+    case "RunFailed":
+      return withDetail(
+        { ...snapshot, asking: null },
+        {
+          state: "failed",
+          failure: event.failure,
+          failureTag: event.failure.errorTag,
+          finishReason: event.finishReason,
+          settledAt: at,
+        },
+      );
+    case "RunAborted":
+      return withDetail(
+        { ...snapshot, asking: null },
+        { state: "aborted", finishReason: "aborted", settledAt: at },
+      );
+    case "ApprovalExtended":
+    case "ApprovalDelivered":
+    case "DenialAcknowledged":
+    // Only a run without a durable host ends so: it is not in this log.
+    case "RunInterrupted":
+    case "UnknownEvent":
+      return snapshot;
+  }
+};

@@ -1,0 +1,77 @@
+/**
+ * One connection per browser: the tab that holds the lock follows the log and hands every frame to the
+ * others. When it closes, the next tab in line takes over at its own cursor, so nothing is missed. Where
+ * the browser has no locks or channels, each tab follows by itself.
+ */
+import { followEvents, type StreamFrame, type StreamSurroundings } from "./event-stream.ts";
+
+const lockName = "effect-agent-events";
+const channelName = "effect-agent-events";
+
+/** What the browser may or may not have. */
+export interface SharedBrowser {
+  readonly locks: LockManager | undefined;
+  readonly channel: ((name: string) => BroadcastChannel) | undefined;
+}
+
+type TabMessage =
+  | { readonly from: "leader"; readonly frame: StreamFrame }
+  | { readonly from: "newcomer" };
+
+const isTabMessage = (data: unknown): data is TabMessage =>
+  typeof data === "object" && data !== null && "from" in data;
+
+/**
+ * Follows the log as leader or through the leader, until the returned function is called.
+ *
+ * @param scope tabs of other operators on the same origin must not share: the operator's id
+ * @param cursor the sequence up to which this tab has everything
+ */
+export const followShared = (
+  surroundings: StreamSurroundings,
+  browser: SharedBrowser,
+  scope: string,
+  cursor: () => number,
+  onFrame: (frame: StreamFrame) => void,
+): (() => void) => {
+  if (browser.locks === undefined || browser.channel === undefined) {
+    return followEvents(surroundings, cursor, onFrame);
+  }
+  const channel = browser.channel(`${channelName}:${scope}`);
+  const released = new AbortController();
+  let stopLeading: (() => void) | undefined;
+  let endLead: (() => void) | undefined;
+  let lastState: StreamFrame = { kind: "connection", state: { phase: "connecting" } };
+
+  channel.onmessage = (message: MessageEvent<unknown>) => {
+    if (!isTabMessage(message.data)) return;
+    if (message.data.from === "leader") {
+      if (stopLeading === undefined) onFrame(message.data.frame);
+    } else if (stopLeading !== undefined) channel.postMessage({ from: "leader", frame: lastState });
+  };
+  channel.postMessage({ from: "newcomer" });
+
+  const lead = (): Promise<void> =>
+    new Promise((resolve) => {
+      endLead = resolve;
+      stopLeading = followEvents(surroundings, cursor, (frame) => {
+        if (frame.kind === "connection") lastState = frame;
+        channel.postMessage({ from: "leader", frame });
+        onFrame(frame);
+      });
+    });
+  browser.locks
+    .request(`${lockName}:${scope}`, { signal: released.signal }, () =>
+      released.signal.aborted ? undefined : lead(),
+    )
+    .catch(() => {
+      // The lock was given up because this tab stopped following: nothing is owed to anybody.
+    });
+
+  return () => {
+    released.abort();
+    stopLeading?.();
+    endLead?.();
+    channel.close();
+  };
+};

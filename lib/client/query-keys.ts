@@ -1,0 +1,24 @@
+/** Keys of every read, by resource first, so that an event can name what it makes old. */
+import type { ListQuery } from "./api.ts";
+
+export const keys = {
+  me: ["me"] as const,
+  counts: ["counts"] as const,
+  agents: ["agents"] as const,
+  workers: ["workers"] as const,
+  run: (runId: string) => ["run", runId] as const,
+  records: (runId: string) => ["records", runId] as const,
+  exposure: (runId: string, turn: number) => ["exposure", runId, turn] as const,
+  explanation: (runId: string, turn: number, tool: string) =>
+    ["explanation", runId, turn, tool] as const,
+  runs: (query: ListQuery) => ["runs", query] as const,
+  approval: (requestId: string) => ["approval", requestId] as const,
+  approvals: (query: ListQuery) => ["approvals", query] as const,
+  unknown: (unknownId: string) => ["unknown", unknownId] as const,
+  unknowns: (query: ListQuery) => ["unknowns", query] as const,
+  denials: (query: ListQuery) => ["denials", query] as const,
+  diagnostic: (diagnosticId: string) => ["diagnostic", diagnosticId] as const,
+  diagnostics: (query: ListQuery) => ["diagnostics", query] as const,
+  obligations: (query: ListQuery) => ["obligations", query] as const,
+  audit: (query: ListQuery) => ["audit", query] as const,
+};
