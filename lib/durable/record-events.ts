@@ -176,6 +176,19 @@ const eventsByKind: EventsOf = {
     },
   ],
   ApprovalDecided: (record) => [
+    // A rule's decision has no transaction of its own that could have announced it.
+    ...(record.actor.kind === "policy"
+      ? [
+          {
+            _tag: "ApprovalDecided" as const,
+            ...callOf(record),
+            requestId: record.requestId,
+            decision: record.decision,
+            actor: record.actor,
+            reason: cutText(record.reason),
+          },
+        ]
+      : []),
     { _tag: "ApprovalDelivered", ...callOf(record), requestId: record.requestId },
   ],
   AuthorizationDenied: (record) => [

@@ -72,11 +72,19 @@ const isPassing = (error: SqlError): boolean => {
   }
 };
 
+/** The server's own sentence where there is one; its DETAIL, which may quote rows, is left out. */
+const sentenceOf = (error: SqlError): string => {
+  const { cause } = error.reason;
+  const words = cause instanceof Error && cause.message !== "" ? cause.message : error.message;
+  const state = stateOf(error);
+  return `"${words}"${state === "" ? "" : ` (${state})`}`;
+};
+
 export const toStoreError = (operation: string, fault: SqlError | Schema.SchemaError): StoreError =>
   isSqlError(fault)
     ? new StoreError({
         operation,
-        message: `${operation}: the database answered "${fault.message}"${stateOf(fault) === "" ? "" : ` (${stateOf(fault)})`}.`,
+        message: `${operation}: the database answered ${sentenceOf(fault)}.`,
         retryable: isPassing(fault),
         cause: fault,
       })
