@@ -32,7 +32,7 @@ export const maxReasonBytes = 2_048;
  *   are not asked about (`F-06`, `Z-10`), and neither are calls with a recorded
  *   result (`Z-07`)
  */
-export const authorizeBatch = Effect.fnUntraced(function* <E, R>(
+export const authorizeBatch = Effect.fnUntraced(function* <E = never, R = never>(
   policy: ToolAuthorizationPolicy<E, R> | undefined,
   requests: ReadonlyArray<ToolAuthorizationRequest>,
 ): Effect.fn.Return<void, AgentToolAuthorizationDenied | AgentToolAuthorizationCheckError | E, R> {

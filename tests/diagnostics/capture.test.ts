@@ -312,13 +312,8 @@ describe("hosts", () => {
 
   it("[DX-05] correlation copies are bounded, marked, and only the named ones", () => {
     const run = "r".repeat(1_000);
-    const context = FailureDiagnostic.captureContext({
-      run,
-      tool: "refund",
-      turn: 3,
-      thread: undefined,
-      ...{ ssn: "1" },
-    });
+    const identities = { run, tool: "refund", turn: 3, thread: undefined, ssn: "1" };
+    const context = FailureDiagnostic.captureContext(identities);
     assert.deepStrictEqual(Object.keys(context).toSorted(), ["run", "tool", "turn"]);
     assert.strictEqual(context.turn, "3");
     assert.isTrue(context.run?.endsWith("[truncated]"));
