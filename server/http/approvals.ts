@@ -1,0 +1,42 @@
+import * as Effect from "effect/Effect";
+import { HttpApiBuilder } from "effect/unstable/httpapi";
+import { Api } from "#lib/contract/http/api.ts";
+import { CurrentOperator } from "#lib/contract/http/authentication.ts";
+import { decideApproval } from "#server/operator/decide-approval.ts";
+import { extendApproval } from "#server/operator/extend-approval.ts";
+import { readApprovalDetail } from "#server/views/approval-detail.ts";
+import { listApprovals } from "#server/views/list-approvals.ts";
+import { servicesOf } from "./services.ts";
+import { operatorFor } from "./view-as.ts";
+
+export const approvalsHandlers = HttpApiBuilder.group(
+  Api,
+  "approvals",
+  Effect.fn(function* (handlers) {
+    const services = yield* servicesOf;
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", "approvals");
+          return yield* listApprovals(tenantId, query);
+        }).pipe(Effect.provideContext(services)),
+      get: ({ params }) =>
+        Effect.gen(function* () {
+          const operator = yield* operatorFor("view", params.requestId);
+          return yield* readApprovalDetail(operator, params.requestId);
+        }).pipe(Effect.provideContext(services)),
+      decide: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          yield* decideApproval(operator, params.requestId, payload);
+          return yield* readApprovalDetail(operator, params.requestId);
+        }).pipe(Effect.provideContext(services)),
+      extend: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          yield* extendApproval(operator, params.requestId, payload);
+          return yield* readApprovalDetail(operator, params.requestId);
+        }).pipe(Effect.provideContext(services)),
+    });
+  }),
+);

@@ -1,0 +1,26 @@
+import * as Effect from "effect/Effect";
+import { HttpApiBuilder } from "effect/unstable/httpapi";
+import { Api } from "#lib/contract/http/api.ts";
+import { listDiagnostics, readDiagnostic } from "#server/views/diagnostics.ts";
+import { servicesOf } from "./services.ts";
+import { operatorFor } from "./view-as.ts";
+
+export const diagnosticsHandlers = HttpApiBuilder.group(
+  Api,
+  "diagnostics",
+  Effect.fn(function* (handlers) {
+    const services = yield* servicesOf;
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("read-diagnostics", "diagnostics");
+          return yield* listDiagnostics(tenantId, query);
+        }).pipe(Effect.provideContext(services)),
+      get: ({ params }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("read-diagnostics", params.diagnosticId);
+          return yield* readDiagnostic(tenantId, params.diagnosticId);
+        }).pipe(Effect.provideContext(services)),
+    });
+  }),
+);

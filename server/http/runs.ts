@@ -1,0 +1,52 @@
+import * as Effect from "effect/Effect";
+import { HttpApiBuilder } from "effect/unstable/httpapi";
+import { Api } from "#lib/contract/http/api.ts";
+import { CurrentOperator } from "#lib/contract/http/authentication.ts";
+import { abortRun } from "#server/operator/abort-run.ts";
+import { readExposure, readExposureExplanation } from "#server/views/exposure-view.ts";
+import { listRecords } from "#server/views/list-records.ts";
+import { listRuns } from "#server/views/list-runs.ts";
+import { readRunDetail } from "#server/views/run-detail.ts";
+import { servicesOf } from "./services.ts";
+import { operatorFor } from "./view-as.ts";
+
+export const runsHandlers = HttpApiBuilder.group(
+  Api,
+  "runs",
+  Effect.fn(function* (handlers) {
+    const services = yield* servicesOf;
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", "runs");
+          return yield* listRuns(tenantId, query);
+        }).pipe(Effect.provideContext(services)),
+      get: ({ params }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readRunDetail(tenantId, params.runId);
+        }).pipe(Effect.provideContext(services)),
+      records: ({ params, query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* listRecords(tenantId, params.runId, query);
+        }).pipe(Effect.provideContext(services)),
+      exposure: ({ params }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readExposure(tenantId, params.runId, params.turn);
+        }).pipe(Effect.provideContext(services)),
+      explainExposure: ({ params, query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readExposureExplanation(tenantId, params.runId, query.turn, query.tool);
+        }).pipe(Effect.provideContext(services)),
+      abort: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          yield* abortRun(operator, params.runId, payload);
+          return yield* readRunDetail(operator.tenantId, params.runId);
+        }).pipe(Effect.provideContext(services)),
+    });
+  }),
+);

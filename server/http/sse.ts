@@ -1,0 +1,84 @@
+/** `GET /events`: the event stream over one long answer, guarded like every other route. */
+import { NodeHttpServerRequest } from "@effect/platform-node";
+import * as Effect from "effect/Effect";
+import * as Redacted from "effect/Redacted";
+import * as Stream from "effect/Stream";
+import { HttpServerResponse, type HttpServerRequest } from "effect/unstable/http";
+import { HttpApiBuilder } from "effect/unstable/httpapi";
+import { Api } from "#lib/contract/http/api.ts";
+import { signInCookieName } from "#lib/contract/http/authentication.ts";
+import { StoreError } from "#lib/durable/StoreError.ts";
+import { requireRun } from "#server/views/require-run.ts";
+import { inSnapshot } from "#server/views/snapshot.ts";
+import { findOperator } from "./authentication.ts";
+import { eventFrames } from "./event-stream.ts";
+import { ServerClosing } from "./ServerClosing.ts";
+import { servicesOf } from "./services.ts";
+import { operatorFor } from "./view-as.ts";
+
+/**
+ * A client that takes nothing for this long is cut; it comes back with its last
+ * id. Longer than two heartbeats, so a quiet stream is never taken for a stuck one.
+ */
+const stuckMillis = 45_000;
+
+const cutWhenStuck = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.sync(() => {
+    const { socket } = NodeHttpServerRequest.toIncomingMessage(request);
+    socket.setTimeout(stuckMillis, () => socket.destroy());
+  });
+
+/** The secret this stream was opened with, in the form it was proved. */
+const secretOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  proof: "cookie" | "bearer",
+): string =>
+  proof === "cookie"
+    ? (request.cookies[signInCookieName] ?? "")
+    : (request.headers["authorization"]?.replace(/^bearer\s+/i, "") ?? "");
+
+export const eventsHandlers = HttpApiBuilder.group(
+  Api,
+  "events",
+  Effect.fn(function* (handlers) {
+    const services = yield* servicesOf;
+    return handlers.handle("follow", ({ headers, query, request }) =>
+      Effect.gen(function* () {
+        const operator = yield* operatorFor("view", "events");
+        const { tenantId } = operator;
+        if (query.runId !== undefined) yield* inSnapshot(tenantId, requireRun(tenantId, query.runId));
+        const closing = yield* ServerClosing;
+        const secret = Redacted.make(secretOf(request, operator.proof));
+        const mayFollow = findOperator(operator.proof, Redacted.value(secret)).pipe(
+          Effect.as(true),
+          Effect.catchTags({
+            Unauthenticated: () => Effect.succeed(false),
+            // The store's silence is no verdict about the operator.
+            StoreUnavailable: () => Effect.succeed(true),
+          }),
+          Effect.provideContext(services),
+        );
+        const frames = eventFrames({
+          tenantId,
+          runId: query.runId,
+          after: headers["last-event-id"] ?? query.after,
+          mayFollow,
+        }).pipe(
+          // A store that is away ends the stream; the client resumes where it was.
+          Stream.catchIf(
+            (error) => error instanceof StoreError,
+            (error) => Stream.fromEffectDrain(Effect.logWarning("An event stream ended", error)),
+          ),
+          Stream.interruptWhen(closing),
+          Stream.provideContext(services),
+          Stream.encodeText,
+        );
+        yield* cutWhenStuck(request);
+        return HttpServerResponse.stream(frames, {
+          contentType: "text/event-stream",
+          headers: { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" },
+        });
+      }).pipe(Effect.provideContext(services)),
+    );
+  }),
+);

@@ -1,0 +1,34 @@
+import * as Effect from "effect/Effect";
+import { HttpApiBuilder } from "effect/unstable/httpapi";
+import { Api } from "#lib/contract/http/api.ts";
+import { CurrentOperator } from "#lib/contract/http/authentication.ts";
+import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
+import { listUnknowns, readUnknownDetail } from "#server/views/unknowns.ts";
+import { servicesOf } from "./services.ts";
+import { operatorFor } from "./view-as.ts";
+
+export const unknownsHandlers = HttpApiBuilder.group(
+  Api,
+  "unknowns",
+  Effect.fn(function* (handlers) {
+    const services = yield* servicesOf;
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", "unknowns");
+          return yield* listUnknowns(tenantId, query);
+        }).pipe(Effect.provideContext(services)),
+      get: ({ params }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.unknownId);
+          return yield* readUnknownDetail(tenantId, params.unknownId);
+        }).pipe(Effect.provideContext(services)),
+      resolve: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          yield* resolveUnknown(operator, params.unknownId, payload);
+          return yield* readUnknownDetail(operator.tenantId, params.unknownId);
+        }).pipe(Effect.provideContext(services)),
+    });
+  }),
+);
