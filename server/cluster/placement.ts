@@ -23,7 +23,8 @@ const failover = {
 
 /** One process: no socket, nothing stored by the cluster. */
 export const singleProcessLayer = Sharding.layer.pipe(
-  Layer.provide([Runners.layerNoop, RunnerHealth.layerNoop, RunnerStorage.layerMemory, MessageStorage.layerNoop]),
+  Layer.provide([Runners.layerNoop, RunnerHealth.layerNoop, RunnerStorage.layerMemory]),
+  Layer.provide(MessageStorage.layerNoop),
   Layer.provide(ShardingConfig.layer({ ...failover, shardsPerGroup: 64 })),
 );
 

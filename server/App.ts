@@ -1,0 +1,103 @@
+/** The only file that wires live layers: from settings and surroundings to a listening host. */
+import { NodeServices } from "@effect/platform-node";
+import { Effect, Layer, Option } from "effect";
+import type { Sharding } from "effect/unstable/cluster";
+import * as Agent from "#lib/agent/Agent.ts";
+import { WorkerId } from "#lib/contract/ids.ts";
+import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
+import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
+import { catalogueLayer, toolSchemasLayer } from "#server/agents/RegistryCatalogue.ts";
+import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
+import { holdHostLock } from "#server/cluster/host-lock.ts";
+import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
+import { sweeperLayer } from "#server/cluster/Sweeper.ts";
+import { threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
+import { ServerConfig } from "#server/Config.ts";
+import { bundledShop } from "#server/demo/data/bundled-shop.ts";
+import { loadShop } from "#server/demo/data/load-shop.ts";
+import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.ts";
+import { RetailPolicy } from "#server/demo/policy.ts";
+import { readyMadeRequests } from "#server/demo/requests.ts";
+import { retailDesk, RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
+import { Surroundings } from "#server/launch/Surroundings.ts";
+import { modelLayer } from "#server/model/Models.ts";
+import { Audit } from "#server/postgres/AuditPg.ts";
+import * as Database from "#server/postgres/Database.ts";
+import { Diagnostics } from "#server/postgres/DiagnosticsPg.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import * as EventLogPg from "#server/postgres/EventLogPg.ts";
+import * as JournalPg from "#server/postgres/JournalPg.ts";
+import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+
+/** The store's ports over one pool. */
+const storeLayer = Layer.unwrap(
+  Effect.map(Surroundings, ({ databaseUrl }) =>
+    Layer.mergeAll(JournalPg.layer, SubmissionLedgerPg.layer, EventLogPg.layer, Audit.layer, Diagnostics.layer).pipe(
+      Layer.provide(EventHints.layer),
+      Layer.provideMerge(Database.layer({ url: databaseUrl })),
+    ),
+  ),
+);
+
+const modelOfSettings = Layer.unwrap(Effect.map(ServerConfig, (config) => modelLayer(config)));
+
+const providerLayer = Layer.unwrap(
+  Effect.map(Surroundings, ({ paymentProviderUrl }) => PaymentProvider.layer(paymentProviderUrl)),
+);
+
+const examples = readyMadeRequests.map(({ id, title, text, expect }) => ({ id, title, shows: expect, input: text }));
+
+/** The agents of this host. A host of your own registers its bindings here (docs/production.md). */
+const agentsLayer = AgentRegistry.layer(
+  Effect.all([register(Agent.bind(retailDesk, RetailDeskHandlers), { examples })]),
+).pipe(Layer.provide([RetailPolicy, providerLayer]));
+
+const shopLayer = Layer.effectDiscard(Effect.flatMap(Effect.sync(bundledShop), loadShop));
+
+type Placement = Layer.Layer<
+  Sharding.Sharding,
+  Layer.Error<typeof alone> | Layer.Error<ReturnType<typeof memberLayer>>,
+  Layer.Services<typeof alone> | Layer.Services<ReturnType<typeof memberLayer>>
+>;
+
+/** Alone behind a lock, or a member of a cluster when the settings give this host an address. */
+const alone = singleProcessLayer.pipe(Layer.provideMerge(Layer.effectDiscard(holdHostLock)));
+
+const memberAt = (address: string) => {
+  const split = address.lastIndexOf(":");
+  return memberLayer({ host: address.slice(0, split), port: Number(address.slice(split + 1)) });
+};
+
+const placementLayer = Layer.unwrap(
+  Effect.map(
+    ServerConfig,
+    ({ clusterAddress }): Placement =>
+      Option.match(clusterAddress, { onNone: () => alone, onSome: memberAt }),
+  ),
+);
+
+const makeWorkerId = Effect.gen(function* () {
+  const { clusterAddress } = yield* ServerConfig;
+  const address = Option.getOrElse(clusterAddress, () => "this-host");
+  return { address, workerId: WorkerId.make(`worker-${address.replaceAll(/[^A-Za-z0-9.-]/g, "-")}-${process.pid}`) };
+});
+
+/** Threads are placed, driven, swept and counted; `Wakes` is what the API rings. */
+const workLayer = Layer.unwrap(
+  Effect.map(makeWorkerId, ({ address, workerId }) =>
+    Layer.mergeAll(threadEntityLayer, sweeperLayer, heartbeatLayer(workerId, address)).pipe(
+      Layer.provide(ThreadDriver.layer(workerId)),
+      Layer.provideMerge(wakesLayer),
+    ),
+  ),
+);
+
+/** Everything but HTTP. */
+export const hostLayer = Layer.mergeAll(workLayer, catalogueLayer, toolSchemasLayer).pipe(
+  Layer.provideMerge(placementLayer),
+  Layer.provideMerge(agentsLayer),
+  Layer.provideMerge(modelOfSettings),
+  Layer.provideMerge(shopLayer),
+  Layer.provideMerge(storeLayer),
+  Layer.provide(NodeServices.layer),
+);
