@@ -17,6 +17,9 @@ import type { CallEvidence } from "#lib/durable/run-state.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import * as Result from "effect/Result";
+import { DiscoveryCatalogue } from "#lib/exposure/discovery/catalogue.ts";
+import { selects } from "#lib/exposure/select.ts";
+import { eligibleTools } from "./expose-tools.ts";
 import { type CallOutcome, classifyExit, type HandlerFinal } from "./classify-exit.ts";
 import { diagnose } from "./diagnose.ts";
 import type { RunContext } from "./RunContext.ts";
@@ -24,7 +27,7 @@ import { type DurabilityError, RunDurability } from "./RunDurability.ts";
 import { settledPropagated, settledReturned, settledSuccess, type SettlementBase } from "./settle-call.ts";
 import { withToolSpan } from "./ToolSpan.ts";
 
-/** Most progress events kept of one call; later ones are counted, not shown (T-08). */
+/** Most progress events shown of one call: of what comes after them only the last is, with the number left out (T-08). */
 const maxProgressEvents = 256;
 
 /** Ends the batch: the run fails with this very cause once its siblings are finalised (B-08). */
@@ -47,6 +50,17 @@ const runHandler = (context: RunContext, turn: number, call: ReadyCall, emit: Ru
     const { declared } = call.evidence;
     let final: HandlerFinal | undefined;
     let index = 0;
+    let latest: unknown;
+    const show = (encoded: unknown, dropped: number) =>
+      emit({
+        _tag: "ToolProgress",
+        turn,
+        callId: declared.callId,
+        toolName: declared.toolName,
+        index,
+        value: cutValue(Result.getOrElse(toJson(encoded), () => null)),
+        dropped,
+      });
     const stream = yield* context.handlers.handle(declared.toolName, call.effective as never, declared.callId);
     yield* Stream.runForEach(stream, (output) => {
       if (!output.preliminary) {
@@ -54,19 +68,20 @@ const runHandler = (context: RunContext, turn: number, call: ReadyCall, emit: Ru
         return Effect.void;
       }
       index += 1;
-      if (index > maxProgressEvents) return Effect.void;
-      const value = Result.getOrElse(toJson(output.encodedResult), () => null);
-      return emit({
-        _tag: "ToolProgress",
-        turn,
-        callId: declared.callId,
-        toolName: declared.toolName,
-        index,
-        value: cutValue(value),
-        dropped: 0,
-      });
+      latest = output.encodedResult;
+      return index < maxProgressEvents ? show(latest, 0) : Effect.void;
     });
+    if (index >= maxProgressEvents) yield* show(latest, index - maxProgressEvents);
     return final;
+  });
+
+/** What a discovery tool may search: the tools that visibility leaves to this run. */
+const searchable = (context: RunContext, turn: number) =>
+  Effect.map(eligibleTools(context, turn), (eligible) => {
+    const { tools } = context.definition.toolkit;
+    if (eligible === undefined) return { tools };
+    const names = new Set(eligible);
+    return { tools: Object.fromEntries(Object.entries(tools).filter(([name]) => names.has(name))) };
   });
 
 /** Runs one call to its recorded end. Fails only to end the whole batch. */
@@ -88,6 +103,7 @@ export const runCall = (
         callId: declared.callId,
         attempt: call.evidence.preparations + 1,
       };
+      const catalogue = selects(call.tool) ? yield* searchable(context, turn) : undefined;
       const startedAt = yield* durability.now;
       if (declared.executionClass === "readonly") {
         yield* durability.emit({ _tag: "ToolCallStarted", turn, callId: declared.callId, toolName: declared.toolName, attempt: context.attempt });
@@ -110,6 +126,7 @@ export const runCall = (
         restore(
           runHandler(context, turn, call, durability.emit).pipe(
             Effect.provideService(CurrentToolCall, identity),
+            Effect.provideService(DiscoveryCatalogue, catalogue),
             span.isolate,
             Effect.provideContext(context.services) as <A, E>(
               effect: Effect.Effect<A, E, unknown>,
@@ -183,7 +200,3 @@ const settle = (
 /** Bounds how long a batch may run: what is left of the run's active time (DU-16). */
 export const remainingTime = (maxDurationMillis: number, usedMillis: number): Duration.Duration =>
   Duration.millis(Math.max(0, maxDurationMillis - usedMillis));
-
-/** True when a handler ended by interruption alone. */
-export const isInterruptedOnly = (exit: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause);
