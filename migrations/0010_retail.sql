@@ -11,7 +11,7 @@ CREATE TABLE retail.customers (
   first_name  text NOT NULL,
   last_name   text NOT NULL,
   email       text NOT NULL,
-  address     json NOT NULL,
+  address     jsonb NOT NULL,
   order_ids   text[] NOT NULL DEFAULT '{}',
   deleted_at  timestamptz
 );
@@ -49,8 +49,8 @@ CREATE INDEX variants_by_product ON retail.variants (product_id, position);
 CREATE TABLE retail.orders (
   order_id                         text PRIMARY KEY,
   user_id                          text NOT NULL REFERENCES retail.customers (user_id),
-  address                          json NOT NULL,
-  fulfillments                     json NOT NULL,
+  address                          jsonb NOT NULL,
+  fulfillments                     jsonb NOT NULL,
   status                           text NOT NULL CHECK (status IN (
     'pending', 'pending (item modified)', 'processed', 'delivered', 'cancelled',
     'return requested', 'exchange requested')),

@@ -7,7 +7,7 @@ import { Effect } from "effect";
 import { findCustomer, toUserRecord } from "../shop/customers.ts";
 import { orderRecord } from "../shop/orders.ts";
 import { jsonEqual, resultsEqual } from "./json-equal.ts";
-import { changedRecords, restorePristine } from "./pristine-shop.ts";
+import { changedRecords, restorePristine, type ChangedRecords } from "./pristine-shop.ts";
 import type { RecordedTask } from "./recorded-tasks.ts";
 
 /** Runs a task's calls in order and gives their results as texts, in the same order. */
@@ -33,8 +33,7 @@ const compareResults = (task: RecordedTask, results: ReadonlyArray<string>) =>
     ];
   });
 
-const compareRecords = Effect.fn("replay.compareRecords")(function* (task: RecordedTask) {
-  const changed = yield* changedRecords;
+const compareRecords = Effect.fn("replay.compareRecords")(function* (task: RecordedTask, changed: ChangedRecords) {
   const differences: Array<string> = [];
   const compareIds = (kind: string, expected: ReadonlyArray<string>, seen: ReadonlyArray<string>) => {
     const [wanted, found] = [[...expected].sort(), [...seen].sort()];
@@ -65,10 +64,11 @@ export const replayTasks = Effect.fn("replayTasks")(function* <E, R>(
   let equalTasks = 0;
   let equalResults = 0;
   for (const task of tasks) {
-    yield* restorePristine;
     const results = yield* executeTask(task);
     const wrongResults = compareResults(task, results);
-    const wrongRecords = yield* compareRecords(task);
+    const changed = yield* changedRecords;
+    const wrongRecords = yield* compareRecords(task, changed);
+    yield* restorePristine(changed);
     equalResults += task.actions.length - wrongResults.length;
     if (wrongResults.length + wrongRecords.length === 0 && results.length === task.actions.length) equalTasks += 1;
     differences.push(...wrongResults, ...wrongRecords);

@@ -11,7 +11,7 @@ import { unknownOutcome } from "#lib/unknown-outcome.ts";
 
 import { formatCents, type Cents } from "../data/money.ts";
 import { PaymentProvider } from "../payment-provider/PaymentProvider.ts";
-import type { RequestKind } from "../payment-provider/provider-contract.ts";
+import type { LedgerEntry, RequestKind } from "../payment-provider/provider-contract.ts";
 import { findCustomer, methodOf } from "./customers.ts";
 import { lockOrder } from "./orders.ts";
 import { refuse } from "./Refusal.ts";
@@ -72,17 +72,21 @@ const register = Effect.fn("moneyRequests.register")(function* (kind: RequestKin
     ON CONFLICT (idempotency_key) DO NOTHING`;
 });
 
-const settle = Effect.fn("moneyRequests.settle")(function* (
-  key: string,
-  state: "completed" | "declined" | "not sent",
-  providerId: string | null,
-  declineReason: string | null,
-) {
+/** Writes down the provider's answer. */
+export const settleMoneyRequest = Effect.fn("moneyRequests.settle")(function* (key: string, entry: LedgerEntry) {
   const sql = yield* SqlClient.SqlClient;
   yield* sql`UPDATE retail.provider_requests
-    SET state = ${state}, provider_id = ${providerId}, decline_reason = ${declineReason}, answered_at = now()
+    SET state = ${entry.outcome}, provider_id = ${entry.entry_id}, decline_reason = ${entry.decline_reason}, answered_at = now()
     WHERE idempotency_key = ${key}`;
 });
+
+const settleNotSent = Effect.fn("moneyRequests.settleNotSent")(function* (key: string) {
+  const sql = yield* SqlClient.SqlClient;
+  yield* sql`UPDATE retail.provider_requests SET state = 'not sent', answered_at = now() WHERE idempotency_key = ${key}`;
+});
+
+export const describeDecline = (kind: RequestKind, amount: string, reason: string | null): string =>
+  `the payment provider declined the ${kind} of ${amount}: ${reason ?? "no reason given"}`;
 
 /** Moves the money, or refuses, or ends as an unknown outcome when nobody can tell. */
 export const moveMoney = Effect.fn("moneyRequests.move")(function* (kind: RequestKind, move: MoneyMove) {
@@ -96,14 +100,13 @@ export const moveMoney = Effect.fn("moneyRequests.move")(function* (kind: Reques
     .pipe(
       Effect.catchTags({
         ProviderNotAsked: (error) =>
-          Effect.andThen(settle(key, "not sent", null, null), Effect.fail(refuse(error.message))),
+          Effect.andThen(settleNotSent(key), Effect.fail(refuse(error.message))),
         ProviderSilent: (error) => unknownOutcome(error.message),
       }),
     );
+  yield* settleMoneyRequest(key, entry);
   if (entry.outcome === "declined") {
-    yield* settle(key, "declined", entry.entry_id, entry.decline_reason);
-    return yield* refuse(`the payment provider declined the ${kind} of ${formatCents(move.cents)}: ${entry.decline_reason ?? "no reason given"}`);
+    return yield* refuse(describeDecline(kind, formatCents(move.cents), entry.decline_reason));
   }
-  yield* settle(key, "completed", entry.entry_id, null);
   return entry;
 });

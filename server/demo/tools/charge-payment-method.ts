@@ -31,7 +31,7 @@ export const ChargePaymentMethod = approvalRule(
   {
     risk: "critical",
     summary: ({ order_id, payment_method_id, amount, reason }) =>
-      `Charge $${formatCents(amount)} to ${payment_method_id} for order ${order_id} (${reason})`,
+      `Charge $${formatCents(amount)} to ${payment_method_id} for order ${order_id}; reason given: "${reason}"`,
     targets: ({ order_id, payment_method_id }) => [
       { kind: "order", id: order_id },
       { kind: "payment method", id: payment_method_id },

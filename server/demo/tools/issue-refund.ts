@@ -43,7 +43,7 @@ export const IssueRefund = approvalRule(
   {
     risk: "high",
     summary: ({ order_id, payment_method_id, amount, reason }) =>
-      `Refund $${formatCents(amount)} for order ${order_id} to ${payment_method_id} (${reason})`,
+      `Refund $${formatCents(amount)} for order ${order_id} to ${payment_method_id}; reason given: "${reason}"`,
     targets: ({ order_id, payment_method_id }) => [
       { kind: "order", id: order_id },
       { kind: "payment method", id: payment_method_id },

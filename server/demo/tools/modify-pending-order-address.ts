@@ -40,7 +40,7 @@ export const modifyPendingOrderAddress = Effect.fn("modify_pending_order_address
   const sql = yield* SqlClient.SqlClient;
   const change = Effect.gen(function* () {
     yield* lockOrder(order_id);
-    const changed = yield* sql`UPDATE retail.orders SET address = ${JSON.stringify(address)}::json
+    const changed = yield* sql`UPDATE retail.orders SET address = ${JSON.stringify(address)}::jsonb
       WHERE order_id = ${order_id} AND status IN ('pending', 'pending (item modified)') RETURNING order_id`;
     if (changed.length === 0) return yield* refuse("non-pending order cannot be modified");
     return yield* orderRecord(order_id);

@@ -40,7 +40,7 @@ export const modifyUserAddress = Effect.fn("modify_user_address")(function* ({
   const sql = yield* SqlClient.SqlClient;
   const change = Effect.gen(function* () {
     yield* findCustomer(user_id);
-    yield* sql`UPDATE retail.customers SET address = ${JSON.stringify(address)}::json
+    yield* sql`UPDATE retail.customers SET address = ${JSON.stringify(address)}::jsonb
       WHERE user_id = ${user_id} AND deleted_at IS NULL`;
     return toUserRecord(yield* findCustomer(user_id));
   });
