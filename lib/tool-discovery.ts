@@ -24,3 +24,4 @@ export {
 export type { Search } from "#lib/exposure/discovery/discover.ts";
 export { defaultSearch } from "#lib/exposure/discovery/default-search.ts";
 export { ToolDiscoveryError } from "#lib/exposure/discovery/discovery-error.ts";
+export { rankedSearch } from "#lib/exposure/discovery/ranked-search.ts";

@@ -4,6 +4,7 @@ import * as Tool from "effect/unstable/ai/Tool";
 import type { Json } from "#lib/contract/json/json.ts";
 import { isDiscoveryTool, namespaceOf } from "../tool-annotations.ts";
 import type { Descriptor } from "./descriptor.ts";
+import { parameterText } from "./parameter-text.ts";
 import { discoveryError, type ToolDiscoveryError } from "./discovery-error.ts";
 
 /** Another way to reach a tool, such as a method of a sandboxed program; it has its own id (D-12). */
@@ -18,7 +19,7 @@ export interface DiscoveryAlias {
   readonly successSchema: Json;
 }
 
-/** What discovery may search: only tools that visibility and grants left to this run. */
+/** What discovery may search: only tools that visibility and grants left to this run. Never changed after it is given. */
 export interface Catalogue {
   readonly tools: Readonly<Record<string, Tool.Any>>;
   readonly aliases?: ReadonlyArray<DiscoveryAlias>;
@@ -55,20 +56,36 @@ export interface ReadCatalogue {
 export const makeCatalogueReader = (
   hints: Readonly<Record<string, string>>,
 ): ((catalogue: Catalogue) => Result.Result<ReadCatalogue, ToolDiscoveryError>) => {
-  const remembered: Array<{ readonly parts: ReadonlyArray<object>; readonly read: ReadCatalogue }> =
-    [];
+  const remembered: Array<{
+    readonly parts: ReadonlyArray<object>;
+    readonly read: ReadCatalogue;
+  }> = [];
   const hintOf = (namespace: string | undefined): string | undefined =>
     namespace !== undefined && Object.hasOwn(hints, namespace) ? hints[namespace] : undefined;
 
-  return (catalogue) => {
-    const tools = Object.values(catalogue.tools).filter((tool) => !isDiscoveryTool(tool));
-    const parts: ReadonlyArray<object> = [...tools, ...(catalogue.aliases ?? [])];
+  const byRecord = new WeakMap<Catalogue["tools"], ReadCatalogue>();
+  const read = (catalogue: Catalogue): Result.Result<ReadCatalogue, ToolDiscoveryError> => {
+    // Compared before anything is read: ten thousand tools are the usual case, not the same ten again.
+    const parts: ReadonlyArray<object> = [
+      ...Object.values(catalogue.tools),
+      ...(catalogue.aliases ?? []),
+    ];
     const known = remembered.find((entry) => sameParts(entry.parts, parts));
     if (known !== undefined) return Result.succeed(known.read);
-    return Result.map(readCatalogue(catalogue, tools, hintOf), (read) => {
-      remembered.unshift({ parts, read });
+    return Result.map(readCatalogue(catalogue, hintOf), (fresh) => {
+      remembered.unshift({ parts, read: fresh });
       remembered.length = Math.min(remembered.length, maxRemembered);
-      return read;
+      return fresh;
+    });
+  };
+
+  return (catalogue) => {
+    if (catalogue.aliases !== undefined) return read(catalogue);
+    const known = byRecord.get(catalogue.tools);
+    if (known !== undefined) return Result.succeed(known);
+    return Result.map(read(catalogue), (fresh) => {
+      byRecord.set(catalogue.tools, fresh);
+      return fresh;
     });
   };
 };
@@ -81,13 +98,12 @@ const sameParts = (left: ReadonlyArray<object>, right: ReadonlyArray<object>): b
 
 const readCatalogue = (
   catalogue: Catalogue,
-  tools: ReadonlyArray<Tool.Any>,
   hintOf: (namespace: string | undefined) => string | undefined,
 ): Result.Result<ReadCatalogue, ToolDiscoveryError> => {
-  const entries: Array<CatalogueEntry> = tools.map((tool) => ({
-    source: tool,
-    descriptor: withHint(nativeDescriptor(tool), hintOf),
-  }));
+  // A discovery tool does not find itself: it is always exposed.
+  const entries: Array<CatalogueEntry> = Object.values(catalogue.tools)
+    .filter((tool) => !isDiscoveryTool(tool))
+    .map((tool) => ({ source: tool, descriptor: withHint(nativeDescriptor(tool), hintOf) }));
   for (const alias of catalogue.aliases ?? []) {
     if (!Object.hasOwn(catalogue.tools, alias.nativeToolName)) {
       return Result.fail(
@@ -101,6 +117,7 @@ const readCatalogue = (
     const { parametersSchema: _parameters, successSchema: _success, ...descriptor } = alias;
     entries.push({ source: alias, descriptor: withHint(descriptor, hintOf) });
   }
+  for (const { descriptor, source } of entries) sources.set(descriptor, source);
   entries.sort((left, right) => compareIds(left.descriptor.id, right.descriptor.id));
   const byId = new Map<string, CatalogueEntry>();
   for (const entry of entries) {
@@ -139,8 +156,17 @@ const withHint = (
   return hint === undefined ? descriptor : { ...descriptor, namespaceDescription: hint };
 };
 
+/** What each descriptor describes; kept apart, because a search gets descriptors only. */
+const sources = new WeakMap<Descriptor, Tool.Any | DiscoveryAlias>();
+
+/** Names and descriptions of the parameters behind a descriptor, for ranking; empty for an alias. */
+export const parameterTextOf = (descriptor: Descriptor): string => {
+  const source = sources.get(descriptor);
+  return source !== undefined && Tool.TypeId in source ? parameterText(source) : "";
+};
+
 /** UTF-16 code unit order: the same on every machine, whatever its language. */
-const compareIds = (left: string, right: string): number =>
+export const compareIds = (left: string, right: string): number =>
   left < right ? -1 : left > right ? 1 : 0;
 
 const makeDescriptorLists = (
