@@ -57,7 +57,7 @@ const auditOnce = (operator: Operator, command: SubmitInput, receipt: Submission
         AND run_id = ${receipt.runId} AND verb = 'submit-input' AND accepted LIMIT 1`;
     if (written.length > 0) return;
     // The ledger's own hint was given before the commit; this one arrives with it.
-    yield* sql`SELECT pg_notify('effect_agent_inbox', ${operator.tenantId})`;
+    yield* sql`SELECT pg_notify('effect_agent', ${`inbox ${operator.tenantId}`})`;
     yield* audit.append({
       tenantId: operator.tenantId,
       actor: actorOf(operator),

@@ -1,0 +1,163 @@
+/** The API over real HTTP on a loopback port, on a database of its own, with operators of every role. */
+import { createHash, randomBytes } from "node:crypto";
+import { Effect, Exit, Layer, ManagedRuntime, Option, Redacted, Scope } from "effect";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
+import type { AgentView } from "#lib/contract/views.ts";
+import { AgentId, Digest, type TenantId, type ThreadId } from "#lib/contract/ids.ts";
+import { InvalidInput } from "#lib/contract/errors.ts";
+import type { OperatorRole } from "#lib/contract/status.ts";
+import { Wakes } from "#lib/durable/Wakes.ts";
+import { apiRoutes } from "#server/http/routes.ts";
+import { startServer } from "#server/http/Server.ts";
+import { seedInstallation } from "#server/operator/seed-installation.ts";
+import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
+import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
+import { Audit } from "#server/postgres/AuditPg.ts";
+import * as Database from "#server/postgres/Database.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import * as EventLogPg from "#server/postgres/EventLogPg.ts";
+import * as JournalPg from "#server/postgres/JournalPg.ts";
+import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { makeTestDatabase } from "#tests/support/postgres.ts";
+
+/** The one agent these tests know; its only tool answers `{ ok: boolean }`. */
+export const deskAgent: AgentView = {
+  agentId: AgentId.make("desk"),
+  instructions: "Serve the customer.",
+  definitionDigest: Digest.make("d".repeat(64)),
+  inputSchema: {},
+  toolCount: 1,
+  tools: [],
+  exposure: null,
+  policyInstalled: false,
+  visibilityInstalled: false,
+  examples: [],
+};
+
+const catalogue = Layer.succeed(AgentCatalogue, {
+  list: () => Effect.succeed([deskAgent]),
+  checkInput: ({ input }) =>
+    typeof input === "object" && input !== null && "forbidden" in input
+      ? Effect.fail(new InvalidInput({ message: "forbidden is no field of the input.", path: "body.input.forbidden" }))
+      : Effect.void,
+  policyOf: () =>
+    Effect.succeed({ maxTurns: 12, maxToolCalls: 24, maxDurationMillis: 300_000, toolConcurrency: 4 }),
+  model: Effect.succeed({ modelId: "scripted", rehearsal: true }),
+});
+
+const isOkShape = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "ok" in value && typeof value.ok === "boolean";
+
+const toolSchemas = Layer.succeed(ToolSchemas, {
+  validateResult: ({ result }) =>
+    isOkShape(result)
+      ? Effect.void
+      : Effect.fail(new InvalidInput({ message: "The result needs ok: boolean.", path: "body.result" })),
+  resultSchemas: () => Effect.succeed({ success: { type: "object" }, failure: null }),
+});
+
+/** A bearer token for a new operator; there is no route that makes one, so the rows are written here. */
+export interface TestOperator {
+  readonly operatorId: string;
+  readonly token: string;
+  readonly role: OperatorRole;
+}
+
+export const startApi = async () => {
+  const database = await makeTestDatabase();
+  const woken: Array<{ readonly tenantId: TenantId; readonly threadId: ThreadId }> = [];
+  const wakes = Layer.succeed(Wakes, {
+    wake: (thread) => Effect.sync(() => void woken.push(thread)),
+  });
+  const services = Layer.mergeAll(
+    JournalPg.layer,
+    SubmissionLedgerPg.layer,
+    EventLogPg.layer,
+    Audit.layer,
+    wakes,
+    catalogue,
+    toolSchemas,
+  ).pipe(
+    Layer.provideMerge(EventHints.layer),
+    Layer.provideMerge(
+      Database.layer({ url: Redacted.make(database.url), maxConnections: 16 }),
+    ),
+  );
+  const runtime = ManagedRuntime.make(services);
+  const scope = Scope.makeUnsafe();
+  await runtime.runPromise(seedInstallation(Option.none()));
+  const server = await runtime.runPromise(
+    startServer(
+      {
+        host: "127.0.0.1",
+        port: 0,
+        development: false,
+        pages: {
+          handle: (request, response) => {
+            response.setHeader("content-type", "text/html");
+            response.end(`page ${request.url}`);
+          },
+        },
+        graceMillis: 500,
+      },
+      apiRoutes,
+    ).pipe(Scope.provide(scope)),
+  );
+  const origin = `http://127.0.0.1:${server.port}`;
+
+  const addOperator = (role: OperatorRole, tenantId = "default"): Promise<TestOperator> =>
+    runtime.runPromise(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient;
+        const operatorId = `opr_${randomBytes(6).toString("hex")}`;
+        const token = `eat_${randomBytes(24).toString("base64url")}`;
+        yield* sql`INSERT INTO tenants (tenant_id, name) VALUES (${tenantId}, ${tenantId}) ON CONFLICT DO NOTHING`;
+        yield* sql`INSERT INTO operators (tenant_id, operator_id, name, email, role)
+          VALUES (${tenantId}, ${operatorId}, ${`Name of ${operatorId}`}, ${`${operatorId}@example.test`}, ${role})`;
+        yield* sql`INSERT INTO bearer_tokens (tenant_id, token_id, token_digest, operator_id, name)
+          VALUES (${tenantId}, ${`tok_${operatorId}`}, ${createHash("sha256").update(token).digest("hex")},
+            ${operatorId}, 'test')`;
+        return { operatorId, token, role };
+      }),
+    );
+
+  const request = async (
+    path: string,
+    options: {
+      readonly method?: string;
+      readonly token?: string;
+      readonly body?: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) => {
+    const response = await fetch(`${origin}/api/v1${path}`, {
+      method: options.method ?? (options.body === undefined ? "GET" : "POST"),
+      headers: {
+        ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+        ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+        ...options.headers,
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    });
+    const text = await response.text();
+    // Test code reads answers freely; the product decodes them by schema.
+    const body = (text === "" ? undefined : JSON.parse(text)) as any;
+    return { status: response.status, body, headers: response.headers };
+  };
+
+  return {
+    origin,
+    run: runtime.runPromise.bind(runtime),
+    url: database.url,
+    woken,
+    addOperator,
+    request,
+    close: async () => {
+      await Effect.runPromise(Scope.close(scope, Exit.void));
+      await runtime.dispose();
+      await database.drop();
+    },
+  };
+};
+
+export type TestApi = Awaited<ReturnType<typeof startApi>>;
