@@ -19,9 +19,14 @@ export const defaultSearch = (
   });
 };
 
+/** Lower-casing a whole catalogue costs more than searching it. */
+const texts = new WeakMap<Descriptor, string>();
+
 /** The line feed between the parts is white space, so no word can match across two of them. */
-const searchableText = (descriptor: Descriptor): string =>
-  [
+const searchableText = (descriptor: Descriptor): string => {
+  const known = texts.get(descriptor);
+  if (known !== undefined) return known;
+  const text = [
     descriptor.name,
     descriptor.nativeToolName,
     descriptor.description,
@@ -32,3 +37,6 @@ const searchableText = (descriptor: Descriptor): string =>
     .filter((part) => part !== undefined)
     .join("\n")
     .toLowerCase();
+  texts.set(descriptor, text);
+  return text;
+};

@@ -42,7 +42,7 @@ export const discover = Effect.fnUntraced(function* <E, R>(
 ): Effect.fn.Return<DiscoveryResult, E | ToolDiscoveryError, Exclude<R, Scope.Scope>> {
   const descriptors = catalogue.descriptors(request.namespace);
   const ids = yield* Effect.scoped(Effect.suspend(() => search(request, descriptors)));
-  const ranked = yield* Effect.fromResult(checkIds(ids, descriptors, catalogue));
+  const ranked = yield* Effect.fromResult(checkIds(ids, request.namespace, catalogue));
   const considered = ranked.slice(0, bounds.maxResults);
   if (considered.length === 0) {
     return { toolNames: [], matches: [], notice: noMatchNotice(request.namespace !== undefined) };
@@ -54,7 +54,7 @@ export const discover = Effect.fnUntraced(function* <E, R>(
 /** Every id is checked before the count is limited: one wrong id anywhere refuses the whole answer. */
 const checkIds = (
   ids: unknown,
-  descriptors: ReadonlyArray<Descriptor>,
+  namespace: string | undefined,
   catalogue: ReadCatalogue,
 ): Result.Result<ReadonlyArray<CatalogueEntry>, ToolDiscoveryError> => {
   if (!Array.isArray(ids))
@@ -67,7 +67,6 @@ const checkIds = (
       ),
     );
   }
-  const offered = new Set(descriptors.map((descriptor) => descriptor.id));
   const seen = new Set<string>();
   const entries: Array<CatalogueEntry> = [];
   for (const id of ids) {
@@ -77,7 +76,9 @@ const checkIds = (
       );
     const entry = catalogue.byId.get(id);
     const shown = JSON.stringify(id.slice(0, 128));
-    if (entry === undefined || !offered.has(id)) {
+    // The search was given one namespace only; a tool of another one was not among its choices.
+    const isOffered = namespace === undefined || entry?.descriptor.namespace === namespace;
+    if (entry === undefined || !isOffered) {
       return Result.fail(
         discoveryError(
           "unknown-match",
