@@ -27,7 +27,9 @@ import * as Database from "#server/postgres/Database.ts";
 import { start } from "#server/postgres/embedded/EmbeddedPostgres.ts";
 import * as Migrations from "#server/postgres/Migrations.ts";
 
-const { values } = parseArgs({ options: { dataset: { type: "string" }, task: { type: "string" } } });
+const { values } = parseArgs({
+  options: { dataset: { type: "string" }, task: { type: "string" } },
+});
 
 const temporaryFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(path.join(os.tmpdir(), "effect-agent-replay-"))),
@@ -36,25 +38,31 @@ const temporaryFolder = Effect.acquireRelease(
 
 // None of the recorded tools moves money, so a call that reaches a provider fails the replay.
 const noProvider = PaymentProvider.layer("http://127.0.0.1:1");
-const handlers = Layer.mergeAll(RetailHandlers, RetailDeskHandlers, RetailPolicy).pipe(Layer.provide(noProvider));
+const handlers = Layer.mergeAll(RetailHandlers, RetailDeskHandlers, RetailPolicy).pipe(
+  Layer.provide(noProvider),
+);
 
 const replay = Effect.fn("replay")(function* (folder: string) {
   const all = yield* readRecordedTasks(folder);
-  const tasks = values.task === undefined ? all : all.filter(({ index }) => String(index) === values.task);
+  const tasks =
+    values.task === undefined ? all : all.filter(({ index }) => String(index) === values.task);
   yield* loadShop(yield* readDataSet(folder));
   yield* keepPristine;
 
   const directly = yield* replayTasks(tasks, executeDirectly);
   yield* Console.log(`handlers alone: ${summaryLine(directly)}`);
   const report = yield* replayTasks(tasks, executeThroughEngine);
-  for (const difference of [...directly.differences, ...report.differences]) yield* Console.log(difference);
+  for (const difference of [...directly.differences, ...report.differences])
+    yield* Console.log(difference);
   yield* Console.log(summaryLine(report));
   return directly.differences.length + report.differences.length === 0;
 });
 
 const main = Effect.gen(function* () {
   if (values.dataset === undefined) {
-    return yield* Effect.fail("Say which data set: npm run replay -- --dataset ../shared/data/tau-retail");
+    return yield* Effect.fail(
+      "Say which data set: npm run replay -- --dataset ../shared/data/tau-retail",
+    );
   }
   const server = yield* start({
     folder: yield* temporaryFolder,
@@ -69,7 +77,12 @@ const main = Effect.gen(function* () {
 NodeRuntime.runMain(main, {
   disableErrorReporting: true,
   teardown: (exit, onExit) => {
-    if (Exit.isFailure(exit)) console.error(Cause.prettyErrors(exit.cause).map(({ message }) => message).join("\n"));
+    if (Exit.isFailure(exit))
+      console.error(
+        Cause.prettyErrors(exit.cause)
+          .map(({ message }) => message)
+          .join("\n"),
+      );
     onExit(Exit.isSuccess(exit) && exit.value === true ? 0 : 1);
   },
 });

@@ -15,7 +15,10 @@ import { cancelPendingOrder, CancelPendingOrder } from "./tools/cancel-pending-o
 import { chargePaymentMethod, ChargePaymentMethod } from "./tools/charge-payment-method.ts";
 import { createReturnLabel, CreateReturnLabel } from "./tools/create-return-label.ts";
 import { deleteCustomer, DeleteCustomer } from "./tools/delete-customer.ts";
-import { exchangeDeliveredOrderItems, ExchangeDeliveredOrderItems } from "./tools/exchange-delivered-order-items.ts";
+import {
+  exchangeDeliveredOrderItems,
+  ExchangeDeliveredOrderItems,
+} from "./tools/exchange-delivered-order-items.ts";
 import { findUserIdByEmail, FindUserIdByEmail } from "./tools/find-user-id-by-email.ts";
 import { findUserIdByNameZip, FindUserIdByNameZip } from "./tools/find-user-id-by-name-zip.ts";
 import { getOrderDetails, GetOrderDetails } from "./tools/get-order-details.ts";
@@ -25,16 +28,28 @@ import { issueRefund, IssueRefund } from "./tools/issue-refund.ts";
 import { listAllProductTypes, ListAllProductTypes } from "./tools/list-all-product-types.ts";
 import { listMoneyRequests, ListMoneyRequests } from "./tools/list-money-requests.ts";
 import { listSentMail, ListSentMail } from "./tools/list-sent-mail.ts";
-import { modifyPendingOrderAddress, ModifyPendingOrderAddress } from "./tools/modify-pending-order-address.ts";
-import { modifyPendingOrderItems, ModifyPendingOrderItems } from "./tools/modify-pending-order-items.ts";
-import { modifyPendingOrderPayment, ModifyPendingOrderPayment } from "./tools/modify-pending-order-payment.ts";
+import {
+  modifyPendingOrderAddress,
+  ModifyPendingOrderAddress,
+} from "./tools/modify-pending-order-address.ts";
+import {
+  modifyPendingOrderItems,
+  ModifyPendingOrderItems,
+} from "./tools/modify-pending-order-items.ts";
+import {
+  modifyPendingOrderPayment,
+  ModifyPendingOrderPayment,
+} from "./tools/modify-pending-order-payment.ts";
 import { modifyUserAddress, ModifyUserAddress } from "./tools/modify-user-address.ts";
 import { quoteShipping, QuoteShipping } from "./tools/quote-shipping.ts";
 import { reportOrderStatuses, ReportOrderStatuses } from "./tools/report-order-statuses.ts";
 import { reportRefunds, ReportRefunds } from "./tools/report-refunds.ts";
 import { reportSalesByProduct, ReportSalesByProduct } from "./tools/report-sales-by-product.ts";
 import { reportTopCustomers, ReportTopCustomers } from "./tools/report-top-customers.ts";
-import { returnDeliveredOrderItems, ReturnDeliveredOrderItems } from "./tools/return-delivered-order-items.ts";
+import {
+  returnDeliveredOrderItems,
+  ReturnDeliveredOrderItems,
+} from "./tools/return-delivered-order-items.ts";
 import { searchOrders, SearchOrders } from "./tools/search-orders.ts";
 import { searchProducts, SearchProducts } from "./tools/search-products.ts";
 import { sendEmail, SendEmail } from "./tools/send-email.ts";
@@ -87,7 +102,8 @@ export const RetailToolkit = Toolkit.make(
 type ShopServices = SqlClient.SqlClient | PaymentProvider;
 type HandlerFailure = Refusal | SqlError.SqlError | Schema.SchemaError;
 
-const isRefusal = <E extends HandlerFailure>(error: E): error is Extract<E, Refusal> => error._tag === "Refusal";
+const isRefusal = <E extends HandlerFailure>(error: E): error is Extract<E, Refusal> =>
+  error._tag === "Refusal";
 
 /**
  * Gives a handler the shop's services as they were when the layer was built, and

@@ -20,15 +20,28 @@ const kinds: ReadonlyMap<string, RequestKind> = new Map([
 
 const uncertain: ReconcilerAnswer = { _tag: "uncertain" };
 
-const answerFrom = Effect.fn("reconcileMoney.answer")(function* (kind: RequestKind, entry: LedgerEntry) {
+const answerFrom = Effect.fn("reconcileMoney.answer")(function* (
+  kind: RequestKind,
+  entry: LedgerEntry,
+) {
   yield* settleMoneyRequest(entry.idempotency_key, entry);
   if (entry.outcome === "declined") {
     const result = `Error: ${describeDecline(kind, formatCents(entry.amount), entry.decline_reason)}`;
     return { _tag: "completed", result, isFailure: true } as const;
   }
   const { order_id, payment_method_id, amount } = entry;
-  const receipt = { provider_id: entry.entry_id, order_id, payment_method_id, amount, outcome: "completed" as const };
-  return { _tag: "completed", result: yield* Schema.encodeEffect(MoneyReceipt)(receipt), isFailure: false } as const;
+  const receipt = {
+    provider_id: entry.entry_id,
+    order_id,
+    payment_method_id,
+    amount,
+    outcome: "completed" as const,
+  };
+  return {
+    _tag: "completed",
+    result: yield* Schema.encodeEffect(MoneyReceipt)(receipt),
+    isFailure: false,
+  } as const;
 });
 
 /** A reconciler that fails answers that it cannot tell; it never guesses (DU-06). */
@@ -37,7 +50,9 @@ export const reconcileMoney = Effect.fn("reconcileMoney")(
     const kind = kinds.get(call.toolName);
     if (kind === undefined) return uncertain;
     const found = yield* (yield* PaymentProvider).findByKey(kind, call.idempotencyKey);
-    return Option.isNone(found) ? ({ _tag: "safe-to-retry" } as const) : yield* answerFrom(kind, found.value);
+    return Option.isNone(found)
+      ? ({ _tag: "safe-to-retry" } as const)
+      : yield* answerFrom(kind, found.value);
   },
   Effect.catch(() => Effect.succeed(uncertain)),
 );

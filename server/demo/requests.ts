@@ -27,7 +27,8 @@ export const readyMadeRequests: ReadonlyArray<ReadyMadeRequest> = [
     title: "Refund above the limit",
     text: "Hi, I'm Maya Okafor (maya.okafor@example.com). The Coffee Grinder in my order #W1000001 arrived with a cracked burr. Please refund the $129.90 to the card I paid with.",
     shows: ["approval"],
-    expect: "The refund is above 100.00 and waits in Approvals; approve it and the payment provider books it once.",
+    expect:
+      "The refund is above 100.00 and waits in Approvals; approve it and the payment provider books it once.",
   },
   {
     id: "cancel-order",
@@ -76,14 +77,16 @@ export const readyMadeRequests: ReadonlyArray<ReadyMadeRequest> = [
     title: "Delete my account",
     text: "Tom Lindqvist, tom.lindqvist@example.com. Please delete my account and everything you know about me.",
     shows: ["denied by policy"],
-    expect: "The policy denies the call before it starts; the run fails and the denial is listed under Denials.",
+    expect:
+      "The policy denies the call before it starts; the run fails and the denial is listed under Denials.",
   },
   {
     id: "sales-report",
     title: "Which products sell best?",
     text: "Internal request from the shop's manager: which products sell best, and how many orders are there of each status? A short report, please.",
     shows: ["discovery"],
-    expect: "Reports are not exposed at first: the agent discovers them, and the exposure of its turns shows it.",
+    expect:
+      "Reports are not exposed at first: the agent discovers them, and the exposure of its turns shows it.",
   },
   {
     id: "declined-refund",
@@ -105,6 +108,7 @@ export const readyMadeRequests: ReadonlyArray<ReadyMadeRequest> = [
     title: "A refund that takes its time",
     text: "Ruth Abebe, ruth.abebe@example.com. The Headphones from order #W1000009 stopped working. Please refund the $149.00 to my card.",
     shows: ["approval", "slow effect"],
-    expect: "After the approval the provider takes eight seconds: time to kill the process in the middle and see what is left.",
+    expect:
+      "After the approval the provider takes eight seconds: time to kill the process in the middle and see what is left.",
   },
 ];

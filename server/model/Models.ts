@@ -4,7 +4,10 @@
  */
 import { AnthropicClient, AnthropicLanguageModel } from "@effect/ai-anthropic";
 import { OpenAiClient, OpenAiLanguageModel } from "@effect/ai-openai";
-import { OpenAiClient as CompatClient, OpenAiLanguageModel as CompatLanguageModel } from "@effect/ai-openai-compat";
+import {
+  OpenAiClient as CompatClient,
+  OpenAiLanguageModel as CompatLanguageModel,
+} from "@effect/ai-openai-compat";
 import { type Duration, Effect, Layer, Option, Redacted } from "effect";
 import { FetchHttpClient } from "effect/unstable/http";
 
@@ -33,7 +36,10 @@ const defaultModels = { openai: "gpt-5.2", compat: "gpt-4o-mini", anthropic: "cl
 const anthropicMaxTokens = 8_192;
 
 const binding = (service: ModelBinding["Service"]) =>
-  Layer.merge(Layer.succeed(ModelBinding, ModelBinding.of(service)), Layer.succeed(ModelCodec, service.codec));
+  Layer.merge(
+    Layer.succeed(ModelBinding, ModelBinding.of(service)),
+    Layer.succeed(ModelCodec, service.codec),
+  );
 
 const responsesModel = (model: string, client: OpenAiClient.Options) =>
   OpenAiLanguageModel.layer({ model, config: { store: false } }).pipe(
@@ -54,7 +60,10 @@ const openAiCompat = (settings: ModelSettings, apiUrl: string) => {
   const apiKey = Option.getOrUndefined(settings.openAiKey);
   const client = CompatClient.layer({ apiUrl, ...(apiKey === undefined ? {} : { apiKey }) });
   return Layer.merge(
-    CompatLanguageModel.layer({ model: modelId }).pipe(Layer.provide(client), Layer.provide(FetchHttpClient.layer)),
+    CompatLanguageModel.layer({ model: modelId }).pipe(
+      Layer.provide(client),
+      Layer.provide(FetchHttpClient.layer),
+    ),
     binding({ provider: "openai-compat", modelId, isRehearsal: false, codec: ModelCodec.plain }),
   );
 };
@@ -62,10 +71,10 @@ const openAiCompat = (settings: ModelSettings, apiUrl: string) => {
 const anthropic = (settings: ModelSettings, apiKey: Redacted.Redacted) => {
   const modelId = Option.getOrElse(settings.anthropicModel, () => defaultModels.anthropic);
   return Layer.merge(
-    AnthropicLanguageModel.layer({ model: modelId, config: { max_tokens: anthropicMaxTokens } }).pipe(
-      Layer.provide(AnthropicClient.layer({ apiKey })),
-      Layer.provide(FetchHttpClient.layer),
-    ),
+    AnthropicLanguageModel.layer({
+      model: modelId,
+      config: { max_tokens: anthropicMaxTokens },
+    }).pipe(Layer.provide(AnthropicClient.layer({ apiKey })), Layer.provide(FetchHttpClient.layer)),
     binding({ provider: "anthropic", modelId, isRehearsal: false, codec: ModelCodec.anthropic }),
   );
 };
@@ -75,7 +84,12 @@ const rehearsal = (options: RehearsalSettings) =>
     Effect.map(RehearsalModel, ({ apiUrl, modelName }) =>
       Layer.merge(
         responsesModel(modelName, { apiUrl, apiKey: Redacted.make("rehearsal") }),
-        binding({ provider: "rehearsal", modelId: modelName, isRehearsal: true, codec: ModelCodec.responses }),
+        binding({
+          provider: "rehearsal",
+          modelId: modelName,
+          isRehearsal: true,
+          codec: ModelCodec.responses,
+        }),
       ),
     ),
   ).pipe(Layer.provide(RehearsalModel.layer(options)));
@@ -85,7 +99,8 @@ const rehearsal = (options: RehearsalSettings) =>
  * address of one's own comes before a key, a key of OpenAI before Anthropic's.
  */
 export const modelLayer = (settings: ModelSettings, options: RehearsalSettings = {}) => {
-  if (Option.isSome(settings.openAiBaseUrl)) return openAiCompat(settings, settings.openAiBaseUrl.value);
+  if (Option.isSome(settings.openAiBaseUrl))
+    return openAiCompat(settings, settings.openAiBaseUrl.value);
   if (Option.isSome(settings.openAiKey)) return openAi(settings, settings.openAiKey.value);
   if (Option.isSome(settings.anthropicKey)) return anthropic(settings, settings.anthropicKey.value);
   return rehearsal(options);

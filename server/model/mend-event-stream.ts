@@ -18,18 +18,26 @@ export interface MendingState {
 
 export const initialState: MendingState = { rest: "", nextNumber: 0, passThrough: false };
 
-const isEmptyArguments = (value: object): value is { arguments: string } => "arguments" in value && value.arguments === "";
+const isEmptyArguments = (value: object): value is { arguments: string } =>
+  "arguments" in value && value.arguments === "";
 
 /** `arguments: ""` as `{}` on function calls, wherever a response or an event carries one. */
 export const mendArguments = (item: unknown): unknown =>
-  Predicate.isObject(item) && "type" in item && item.type === "function_call" && isEmptyArguments(item) && "status" in item && item.status !== "in_progress"
+  Predicate.isObject(item) &&
+  "type" in item &&
+  item.type === "function_call" &&
+  isEmptyArguments(item) &&
+  "status" in item &&
+  item.status !== "in_progress"
     ? { ...item, arguments: "{}" }
     : item;
 
 const mendEvent = (event: Record<string, unknown>, number: number): Record<string, unknown> => ({
   ...event,
   ...(typeof event["sequence_number"] === "number" ? {} : { sequence_number: number }),
-  ...(event["type"] === "response.function_call_arguments.done" && event["arguments"] === "" ? { arguments: "{}" } : {}),
+  ...(event["type"] === "response.function_call_arguments.done" && event["arguments"] === ""
+    ? { arguments: "{}" }
+    : {}),
   ...(event["type"] === "response.output_item.done" ? { item: mendArguments(event["item"]) } : {}),
 });
 
@@ -37,13 +45,18 @@ const parseEvent = (text: string): Record<string, unknown> | undefined => {
   try {
     const parsed: unknown = JSON.parse(text);
     // Only spread and read by known keys afterwards.
-    return Predicate.isObject(parsed) && "type" in parsed ? (parsed as Record<string, unknown>) : undefined;
+    return Predicate.isObject(parsed) && "type" in parsed
+      ? (parsed as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }
 };
 
-const mendLine = (line: string, number: number): { readonly line: string; readonly next: number } => {
+const mendLine = (
+  line: string,
+  number: number,
+): { readonly line: string; readonly next: number } => {
   if (!line.startsWith("data:")) return { line, next: number };
   const ending = line.endsWith("\r") ? "\r" : "";
   const event = parseEvent(line.slice("data:".length));
@@ -51,7 +64,10 @@ const mendLine = (line: string, number: number): { readonly line: string; readon
   const mended = mendEvent(event, number);
   const used = mended["sequence_number"];
   const next = typeof used === "number" ? used + 1 : number;
-  const changed = mended["sequence_number"] !== event["sequence_number"] || mended["arguments"] !== event["arguments"] || mended["item"] !== event["item"];
+  const changed =
+    mended["sequence_number"] !== event["sequence_number"] ||
+    mended["arguments"] !== event["arguments"] ||
+    mended["item"] !== event["item"];
   return { line: changed ? `data: ${JSON.stringify(mended)}${ending}` : line, next };
 };
 
@@ -66,10 +82,13 @@ export const mendText = (state: MendingState, text: string): readonly [MendingSt
     nextNumber = next;
     return `${out}\n`;
   });
-  if (rest.length > maxLineCharacters) return [{ rest: "", nextNumber, passThrough: true }, mended.join("") + rest];
+  if (rest.length > maxLineCharacters)
+    return [{ rest: "", nextNumber, passThrough: true }, mended.join("") + rest];
   return [{ rest, nextNumber, passThrough: false }, mended.join("")];
 };
 
 /** The `output` of a response that came in one piece. */
 export const mendResponse = (body: unknown): unknown =>
-  Predicate.isObject(body) && "output" in body && Array.isArray(body.output) ? { ...body, output: body.output.map(mendArguments) } : body;
+  Predicate.isObject(body) && "output" in body && Array.isArray(body.output)
+    ? { ...body, output: body.output.map(mendArguments) }
+    : body;

@@ -26,11 +26,17 @@ const mend = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClien
   const init = { status: response.status, headers: { ...response.headers } };
   const kind = response.headers["content-type"] ?? "";
   if (kind.includes("text/event-stream")) {
-    return HttpClientResponse.fromWeb(response.request, new Response(yield* mendStream(response), init));
+    return HttpClientResponse.fromWeb(
+      response.request,
+      new Response(yield* mendStream(response), init),
+    );
   }
   if (!kind.includes("application/json")) return response;
   const text = yield* response.text;
-  const body = Option.match(parseBody(text), { onNone: () => text, onSome: (parsed) => JSON.stringify(mendResponse(parsed)) });
+  const body = Option.match(parseBody(text), {
+    onNone: () => text,
+    onSome: (parsed) => JSON.stringify(mendResponse(parsed)),
+  });
   return HttpClientResponse.fromWeb(response.request, new Response(body, init));
 });
 

@@ -4,9 +4,25 @@
  */
 import { featuredCustomers, type FeaturedCustomer, type FeaturedOrder } from "./featured.ts";
 import { amountOfCents } from "./money.ts";
-import type { Address, OrderRecord, OrderStatus, PaymentMethod, ProductRecord, ShopDataSet, UserRecord } from "./records.ts";
+import type {
+  Address,
+  OrderRecord,
+  OrderStatus,
+  PaymentMethod,
+  ProductRecord,
+  ShopDataSet,
+  UserRecord,
+} from "./records.ts";
 import { makeSeededRandom, type SeededRandom } from "./seeded-random.ts";
-import { cities, firstNames, lastNames, productLines, secondLines, streets, type ProductLine } from "./vocabulary.ts";
+import {
+  cities,
+  firstNames,
+  lastNames,
+  productLines,
+  secondLines,
+  streets,
+  type ProductLine,
+} from "./vocabulary.ts";
 
 const customerCount = 300;
 const orderCount = 600;
@@ -16,14 +32,25 @@ const makeVariants = (random: SeededRandom, line: ProductLine): ProductRecord["v
   const variants: Record<string, ProductRecord["variants"][string]> = {};
   const seen = new Set<string>();
   // Ids are digit strings of ten, like those of the public data sets; they sort as text.
-  for (let attempt = 0; Object.keys(variants).length < variantsPerProduct && attempt < 200; attempt += 1) {
-    const options = Object.fromEntries(Object.entries(line.options).map(([axis, values]) => [axis, random.pick(values)]));
+  for (
+    let attempt = 0;
+    Object.keys(variants).length < variantsPerProduct && attempt < 200;
+    attempt += 1
+  ) {
+    const options = Object.fromEntries(
+      Object.entries(line.options).map(([axis, values]) => [axis, random.pick(values)]),
+    );
     const key = JSON.stringify(options);
     if (seen.has(key)) continue;
     seen.add(key);
     const [low, high] = line.cents;
     const item_id = random.digits(10);
-    variants[item_id] = { item_id, options, available: random.below(5) > 0, price: amountOfCents(low + random.below(high - low + 1)) };
+    variants[item_id] = {
+      item_id,
+      options,
+      available: random.below(5) > 0,
+      price: amountOfCents(low + random.below(high - low + 1)),
+    };
   }
   return variants;
 };
@@ -38,7 +65,9 @@ const makeProducts = (random: SeededRandom): Record<string, ProductRecord> =>
 
 const makeAddress = (random: SeededRandom, zip?: string): Address => {
   const [city, state, prefix] =
-    zip === undefined ? random.pick(cities) : (cities.find(([, , start]) => zip.startsWith(start)) ?? random.pick(cities));
+    zip === undefined
+      ? random.pick(cities)
+      : (cities.find(([, , start]) => zip.startsWith(start)) ?? random.pick(cities));
   return {
     address1: `${1 + random.below(980)} ${random.pick(streets)}`,
     address2: random.pick(secondLines),
@@ -49,11 +78,20 @@ const makeAddress = (random: SeededRandom, zip?: string): Address => {
   };
 };
 
-const makeMethod = (random: SeededRandom, source: PaymentMethod["source"], giftCardCents?: number): PaymentMethod => {
+const makeMethod = (
+  random: SeededRandom,
+  source: PaymentMethod["source"],
+  giftCardCents?: number,
+): PaymentMethod => {
   const id = `${source}_${random.digits(7)}`;
   switch (source) {
     case "credit_card":
-      return { source, brand: random.pick(["visa", "mastercard"]), last_four: random.digits(4), id };
+      return {
+        source,
+        brand: random.pick(["visa", "mastercard"]),
+        last_four: random.digits(4),
+        id,
+      };
     case "gift_card":
       return { source, balance: amountOfCents(giftCardCents ?? 100 * random.below(101)), id };
     case "paypal":
@@ -90,10 +128,15 @@ const makeOrder = (
       price: amountOfCents(cents),
       options: product.variants[item_id]?.options ?? {},
     })),
-    fulfillments: shipped ? [{ tracking_id: [random.digits(12)], item_ids: items.map(({ item_id }) => item_id) }] : [],
+    fulfillments: shipped
+      ? [{ tracking_id: [random.digits(12)], item_ids: items.map(({ item_id }) => item_id) }]
+      : [],
     status,
-    payment_history: status === "cancelled" ? [payment, { ...payment, transaction_type: "refund" }] : [payment],
-    ...(status === "cancelled" ? { cancel_reason: random.pick(["no longer needed", "ordered by mistake"]) } : {}),
+    payment_history:
+      status === "cancelled" ? [payment, { ...payment, transaction_type: "refund" }] : [payment],
+    ...(status === "cancelled"
+      ? { cancel_reason: random.pick(["no longer needed", "ordered by mistake"]) }
+      : {}),
   };
 };
 
@@ -111,13 +154,19 @@ const makeShop = (seed: number): ShopDataSet => {
 
   const productNamed = (name: string): ProductRecord => {
     const found = productList.find((product) => product.name === name);
-    if (found === undefined) throw new Error(`featured.ts names the product line "${name}", which vocabulary.ts lacks`);
+    if (found === undefined)
+      throw new Error(`featured.ts names the product line "${name}", which vocabulary.ts lacks`);
     return found;
   };
 
   const addFeatured = (customer: FeaturedCustomer) => {
     const method = makeMethod(random, customer.method);
-    const methods = [method, ...(customer.giftCardCents === undefined ? [] : [makeMethod(random, "gift_card", customer.giftCardCents)])];
+    const methods = [
+      method,
+      ...(customer.giftCardCents === undefined
+        ? []
+        : [makeMethod(random, "gift_card", customer.giftCardCents)]),
+    ];
     const user: UserRecord = {
       name: { first_name: customer.firstName, last_name: customer.lastName },
       address: makeAddress(random, customer.zip),
@@ -128,17 +177,31 @@ const makeShop = (seed: number): ShopDataSet => {
     users[customer.userId] = user;
     const addOrder = ({ orderId, status, items }: FeaturedOrder) => {
       const picked = items.map(([name, cents]) => itemOf(random, productNamed(name), cents));
-      orders[orderId] = makeOrder(random, orderId, customer.userId, user, status, picked, method.id);
+      orders[orderId] = makeOrder(
+        random,
+        orderId,
+        customer.userId,
+        user,
+        status,
+        picked,
+        method.id,
+      );
     };
     customer.orders.forEach(addOrder);
   };
   featuredCustomers.forEach(addFeatured);
 
   while (Object.keys(users).length < customerCount) {
-    const [firstName, lastName, number] = [random.pick(firstNames), random.pick(lastNames), random.digits(4)];
+    const [firstName, lastName, number] = [
+      random.pick(firstNames),
+      random.pick(lastNames),
+      random.digits(4),
+    ];
     const userId = `${firstName}_${lastName}_${number}`.toLowerCase();
     if (users[userId] !== undefined) continue;
-    const methods = random.sample<PaymentMethod["source"]>(["credit_card", "gift_card", "paypal"], 1 + random.below(3)).map((source) => makeMethod(random, source));
+    const methods = random
+      .sample<PaymentMethod["source"]>(["credit_card", "gift_card", "paypal"], 1 + random.below(3))
+      .map((source) => makeMethod(random, source));
     users[userId] = {
       name: { first_name: firstName, last_name: lastName },
       address: makeAddress(random),
@@ -150,15 +213,36 @@ const makeShop = (seed: number): ShopDataSet => {
 
   const featuredIds = new Set(featuredCustomers.map(({ userId }) => userId));
   const buyers = Object.keys(users).filter((userId) => !featuredIds.has(userId));
-  const statuses: ReadonlyArray<OrderStatus> = ["pending", "pending", "pending", "pending", "delivered", "delivered", "delivered", "delivered", "processed", "cancelled"];
+  const statuses: ReadonlyArray<OrderStatus> = [
+    "pending",
+    "pending",
+    "pending",
+    "pending",
+    "delivered",
+    "delivered",
+    "delivered",
+    "delivered",
+    "processed",
+    "cancelled",
+  ];
   while (Object.keys(orders).length < orderCount) {
     const orderId = `#W${random.digits(7)}`;
     const userId = random.pick(buyers);
     const user = users[userId];
     if (orders[orderId] !== undefined || user === undefined) continue;
-    const picked = random.sample(productList, 1 + random.below(4)).map((product) => itemOf(random, product));
+    const picked = random
+      .sample(productList, 1 + random.below(4))
+      .map((product) => itemOf(random, product));
     const methodId = random.pick(Object.keys(user.payment_methods));
-    orders[orderId] = makeOrder(random, orderId, userId, user, random.pick(statuses), picked, methodId);
+    orders[orderId] = makeOrder(
+      random,
+      orderId,
+      userId,
+      user,
+      random.pick(statuses),
+      picked,
+      methodId,
+    );
     users[userId] = { ...user, orders: [...user.orders, orderId] };
   }
   return { name: `bundled ${seed}`, users, orders, products };

@@ -64,7 +64,9 @@ const orderRows = (orders: Readonly<Record<string, OrderRecord>>) =>
     exchange_new_items: order.exchange_new_items ?? null,
     exchange_payment_method_id: order.exchange_payment_method_id ?? null,
     exchange_price_difference_cents:
-      order.exchange_price_difference === undefined ? null : centsOfAmount(order.exchange_price_difference),
+      order.exchange_price_difference === undefined
+        ? null
+        : centsOfAmount(order.exchange_price_difference),
   }));
 
 const itemRows = (orders: Readonly<Record<string, OrderRecord>>) =>

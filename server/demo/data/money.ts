@@ -5,9 +5,9 @@
 import { Schema, SchemaGetter } from "effect";
 
 /** Whole cents; up to 10 million dollars in one figure. */
-export const Cents = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 })).pipe(
-  Schema.brand("Cents"),
-);
+export const Cents = Schema.Int.check(
+  Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }),
+).pipe(Schema.brand("Cents"));
 export type Cents = typeof Cents.Type;
 
 const decimalText = /^(0|[1-9][0-9]{0,6})\.([0-9]{2})$/;

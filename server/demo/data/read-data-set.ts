@@ -14,9 +14,13 @@ const maxRecordsPerFile = 100_000;
 
 const issues = SchemaIssue.makeFormatterStandardSchemaV1();
 
-const describeIssue = (error: Schema.SchemaError): { readonly path: string; readonly problem: string } => {
+const describeIssue = (
+  error: Schema.SchemaError,
+): { readonly path: string; readonly problem: string } => {
   const first = issues(error.issue).issues[0];
-  const path = (first?.path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment));
+  const path = (first?.path ?? []).map((segment) =>
+    String(typeof segment === "object" ? segment.key : segment),
+  );
   return { path: path.join("."), problem: first?.message ?? error.message };
 };
 
@@ -26,22 +30,26 @@ const readJsonObject = Effect.fn("readDataSet.file")(function* (folder: string, 
   const invalid = (problem: string) => new DataSetInvalid({ file, record: "", path: "", problem });
   const location = path.join(folder, file);
 
-  const info = yield* fileSystem.stat(location).pipe(Effect.mapError(() => invalid(`no readable file in ${folder}`)));
+  const info = yield* fileSystem
+    .stat(location)
+    .pipe(Effect.mapError(() => invalid(`no readable file in ${folder}`)));
   if (Number(info.size) > maxFileBytes) {
     return yield* invalid(`it is ${info.size} bytes long and at most ${maxFileBytes} are read`);
   }
   const text = yield* fileSystem
     .readFileString(location)
     .pipe(Effect.mapError((error) => invalid(`it cannot be read (${error.message})`)));
-  const parsed = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))(text).pipe(
-    Effect.mapError(() => invalid("it is not valid JSON")),
-  );
-  const records = yield* Schema.decodeUnknownEffect(Schema.Record(Schema.String, Schema.Unknown))(parsed).pipe(
-    Effect.mapError(() => invalid("it must hold one JSON object, keyed by record id")),
-  );
+  const parsed = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))(
+    text,
+  ).pipe(Effect.mapError(() => invalid("it is not valid JSON")));
+  const records = yield* Schema.decodeUnknownEffect(Schema.Record(Schema.String, Schema.Unknown))(
+    parsed,
+  ).pipe(Effect.mapError(() => invalid("it must hold one JSON object, keyed by record id")));
   const entries = Object.entries(records);
   if (entries.length > maxRecordsPerFile) {
-    return yield* invalid(`it holds ${entries.length} records and at most ${maxRecordsPerFile} are read`);
+    return yield* invalid(
+      `it holds ${entries.length} records and at most ${maxRecordsPerFile} are read`,
+    );
   }
   return { text, entries };
 });
@@ -55,7 +63,9 @@ const decodeRecords = Effect.fn("readDataSet.records")(function* <S extends Sche
   const decoded: Record<string, S["Type"]> = Object.create(null);
   for (const [key, value] of entries) {
     decoded[key] = yield* decode(value).pipe(
-      Effect.mapError((error) => new DataSetInvalid({ file, record: key, ...describeIssue(error) })),
+      Effect.mapError(
+        (error) => new DataSetInvalid({ file, record: key, ...describeIssue(error) }),
+      ),
     );
   }
   return decoded;
@@ -68,27 +78,48 @@ const findBrokenReference = (dataSet: ShopDataSet): DataSetInvalid | undefined =
   for (const [key, user] of Object.entries(dataSet.users)) {
     for (const [methodKey, method] of Object.entries(user.payment_methods)) {
       const path = `payment_methods.${methodKey}`;
-      if (method.id !== methodKey) return at("users.json", key, `${path}.id`, `it must repeat its key, seen "${method.id}"`);
+      if (method.id !== methodKey)
+        return at("users.json", key, `${path}.id`, `it must repeat its key, seen "${method.id}"`);
       if ((method.source === "gift_card") !== (method.balance !== undefined)) {
-        return at("users.json", key, `${path}.balance`, "gift cards and only gift cards have a balance");
+        return at(
+          "users.json",
+          key,
+          `${path}.balance`,
+          "gift cards and only gift cards have a balance",
+        );
       }
     }
     const missing = user.orders.find((orderId) => dataSet.orders[orderId]?.user_id !== key);
-    if (missing !== undefined) return at("users.json", key, "orders", `order ${missing} is not an order of this user`);
+    if (missing !== undefined)
+      return at("users.json", key, "orders", `order ${missing} is not an order of this user`);
   }
   for (const [key, order] of Object.entries(dataSet.orders)) {
-    if (order.order_id !== key) return at("orders.json", key, "order_id", `it must repeat its key, seen "${order.order_id}"`);
+    if (order.order_id !== key)
+      return at("orders.json", key, "order_id", `it must repeat its key, seen "${order.order_id}"`);
     if (dataSet.users[order.user_id] === undefined) {
       return at("orders.json", key, "user_id", `there is no user "${order.user_id}" in users.json`);
     }
   }
   const owners = new Map<string, string>();
   for (const [key, product] of Object.entries(dataSet.products)) {
-    if (product.product_id !== key) return at("products.json", key, "product_id", `it must repeat its key, seen "${product.product_id}"`);
+    if (product.product_id !== key)
+      return at(
+        "products.json",
+        key,
+        "product_id",
+        `it must repeat its key, seen "${product.product_id}"`,
+      );
     for (const [itemKey, variant] of Object.entries(product.variants)) {
-      if (variant.item_id !== itemKey) return at("products.json", key, `variants.${itemKey}.item_id`, "it must repeat its key");
+      if (variant.item_id !== itemKey)
+        return at("products.json", key, `variants.${itemKey}.item_id`, "it must repeat its key");
       const owner = owners.get(itemKey);
-      if (owner !== undefined) return at("products.json", key, `variants.${itemKey}`, `the item already belongs to product ${owner}`);
+      if (owner !== undefined)
+        return at(
+          "products.json",
+          key,
+          `variants.${itemKey}`,
+          `the item already belongs to product ${owner}`,
+        );
       owners.set(itemKey, key);
     }
   }
@@ -101,7 +132,11 @@ export const readDataSet = Effect.fn("readDataSet")(function* (folder: string) {
   const users = yield* readJsonObject(folder, "users.json");
   const orders = yield* readJsonObject(folder, "orders.json");
   const products = yield* readJsonObject(folder, "products.json");
-  const digest = createHash("sha256").update(users.text).update(orders.text).update(products.text).digest("hex");
+  const digest = createHash("sha256")
+    .update(users.text)
+    .update(orders.text)
+    .update(products.text)
+    .digest("hex");
   const dataSet: ShopDataSet = {
     name: `${path.basename(path.resolve(folder))} ${digest.slice(0, 12)}`,
     users: yield* decodeRecords("users.json", users.entries, UserRecord),

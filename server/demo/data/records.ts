@@ -6,7 +6,8 @@
 import { Schema } from "effect";
 
 const wholeCents = Schema.makeFilter<number>(
-  (amount) => Math.round(amount * 100) / 100 === amount || `an amount of whole cents, seen ${amount}`,
+  (amount) =>
+    Math.round(amount * 100) / 100 === amount || `an amount of whole cents, seen ${amount}`,
 );
 
 /** An amount of money as a JSON number of at most two decimals. */

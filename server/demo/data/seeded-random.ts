@@ -29,7 +29,8 @@ export const makeSeededRandom = (seed: number): SeededRandom => {
   const sample = <A>(from: ReadonlyArray<A>, count: number): Array<A> => {
     const rest = [...from];
     const chosen: Array<A> = [];
-    while (chosen.length < count && rest.length > 0) chosen.push(...rest.splice(below(rest.length), 1));
+    while (chosen.length < count && rest.length > 0)
+      chosen.push(...rest.splice(below(rest.length), 1));
     return chosen;
   };
   const digits = (length: number) =>

@@ -26,7 +26,10 @@ const decodeMatched = Schema.decodeUnknownEffect(Schema.Array(MatchedRow));
 const decodeStored = Schema.decodeUnknownEffect(Schema.Array(StoredFault));
 
 const combine = (matched: ReadonlyArray<typeof MatchedRow.Type>): MetFaults => ({
-  delayMillis: matched.reduce((sum, { behaviour, delay_millis }) => sum + (behaviour === "delay" ? delay_millis : 0), 0),
+  delayMillis: matched.reduce(
+    (sum, { behaviour, delay_millis }) => sum + (behaviour === "delay" ? delay_millis : 0),
+    0,
+  ),
   decline: matched.some(({ behaviour }) => behaviour === "decline"),
   dropBeforeCommit: matched.some(({ behaviour }) => behaviour === "drop-before-commit"),
   dropAfterCommit: matched.some(({ behaviour }) => behaviour === "drop-after-commit"),
@@ -36,9 +39,15 @@ const makeFaults = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient;
 
   /** Uses up one occurrence of every counted fault that matches. */
-  const meet = Effect.fn("Faults.meet")(function* (kind: FaultRule["request_kind"], orderId: string) {
+  const meet = Effect.fn("Faults.meet")(function* (
+    kind: FaultRule["request_kind"],
+    orderId: string,
+  ) {
     const scenario = scenarioRules
-      .filter((rule) => rule.request_kind === kind && (rule.order_id === undefined || rule.order_id === orderId))
+      .filter(
+        (rule) =>
+          rule.request_kind === kind && (rule.order_id === undefined || rule.order_id === orderId),
+      )
       .map(({ behaviour, delay_millis }) => ({ behaviour, delay_millis: delay_millis ?? 0 }));
     const switchedOn = yield* decodeMatched(
       yield* sql`UPDATE provider.faults SET remaining = remaining - 1

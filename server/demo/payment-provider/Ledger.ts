@@ -10,7 +10,9 @@ import { SqlClient } from "effect/unstable/sql";
 import { formatCents } from "../data/money.ts";
 import { LedgerEntry, type MoneyRequest, type RequestKind } from "./provider-contract.ts";
 
-export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
+export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {
+  key: Schema.String,
+}) {
   override get message(): string {
     return `The idempotency key "${this.key}" was already used for a request with other content.`;
   }
@@ -33,7 +35,9 @@ const decodeEntry = Schema.decodeUnknownEffect(LedgerEntry);
 
 const digestOf = (request: MoneyRequest): string =>
   createHash("sha256")
-    .update(JSON.stringify([request.order_id, request.payment_method_id, formatCents(request.amount)]))
+    .update(
+      JSON.stringify([request.order_id, request.payment_method_id, formatCents(request.amount)]),
+    )
     .digest("hex");
 
 const toEntry = ({ amount_cents, request_digest: _, ...row }: typeof EntryRow.Type) =>
@@ -45,12 +49,17 @@ const makeLedger = Effect.gen(function* () {
     amount_cents::integer AS amount_cents, outcome, decline_reason, created_at::text AS created_at, request_digest`);
 
   const findRow = Effect.fn("Ledger.findRow")(function* (kind: RequestKind, key: string) {
-    const rows = yield* sql`SELECT ${columns} FROM provider.ledger WHERE kind = ${kind} AND idempotency_key = ${key}`;
+    const rows =
+      yield* sql`SELECT ${columns} FROM provider.ledger WHERE kind = ${kind} AND idempotency_key = ${key}`;
     return Option.fromUndefinedOr((yield* decodeRows(rows))[0]);
   });
 
   /** The entry under this key, or none; a conflict when its request was another one. */
-  const findFor = Effect.fn("Ledger.findFor")(function* (kind: RequestKind, key: string, request: MoneyRequest) {
+  const findFor = Effect.fn("Ledger.findFor")(function* (
+    kind: RequestKind,
+    key: string,
+    request: MoneyRequest,
+  ) {
     const row = yield* findRow(kind, key);
     if (Option.isNone(row)) return Option.none<LedgerEntry>();
     if (row.value.request_digest !== digestOf(request)) return yield* new KeyReused({ key });
@@ -79,7 +88,8 @@ const makeLedger = Effect.gen(function* () {
     const [row] = inserted;
     if (row !== undefined) return { entry: yield* toEntry(row), isNew: true };
     const existing = yield* findFor(kind, key, request);
-    if (Option.isNone(existing)) return yield* Effect.die(new Error(`ledger entry of key ${key} vanished`));
+    if (Option.isNone(existing))
+      return yield* Effect.die(new Error(`ledger entry of key ${key} vanished`));
     return { entry: existing.value, isNew: false };
   });
 

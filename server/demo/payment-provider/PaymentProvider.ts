@@ -4,10 +4,21 @@
  * certainly never asked, or nobody can tell.
  */
 import { Context, Effect, Layer, Option, Predicate, Schema } from "effect";
-import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse, type HttpClientError } from "effect/unstable/http";
+import {
+  FetchHttpClient,
+  HttpClient,
+  HttpClientRequest,
+  HttpClientResponse,
+  type HttpClientError,
+} from "effect/unstable/http";
 
 import type { Cents } from "../data/money.ts";
-import { LedgerEntry, MoneyRequest, ProviderRefusal, type RequestKind } from "./provider-contract.ts";
+import {
+  LedgerEntry,
+  MoneyRequest,
+  ProviderRefusal,
+  type RequestKind,
+} from "./provider-contract.ts";
 
 /** The provider was certainly not asked: nothing happened. */
 export class ProviderNotAsked extends Schema.TaggedError<ProviderNotAsked>()("ProviderNotAsked", {
@@ -44,7 +55,8 @@ const decodeRefusal = HttpClientResponse.schemaBodyJson(ProviderRefusal);
 const neverConnected = (error: HttpClientError.HttpClientError): boolean => {
   let cause: unknown = error;
   for (let depth = 0; depth < 8 && Predicate.isObject(cause); depth += 1) {
-    if ("code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND")) return true;
+    if ("code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND"))
+      return true;
     cause = "cause" in cause ? cause.cause : undefined;
   }
   return false;
@@ -52,12 +64,22 @@ const neverConnected = (error: HttpClientError.HttpClientError): boolean => {
 
 const makeClient = (baseUrl: string) =>
   Effect.gen(function* () {
-    const client = (yield* HttpClient.HttpClient).pipe(HttpClient.mapRequest(HttpClientRequest.prependUrl(baseUrl)));
+    const client = (yield* HttpClient.HttpClient).pipe(
+      HttpClient.mapRequest(HttpClientRequest.prependUrl(baseUrl)),
+    );
 
-    const request = Effect.fn("PaymentProvider.request")(function* (kind: RequestKind, order: MoneyOrder) {
-      const silent = (why: string) => new ProviderSilent({ idempotencyKey: order.idempotencyKey, why });
+    const request = Effect.fn("PaymentProvider.request")(function* (
+      kind: RequestKind,
+      order: MoneyOrder,
+    ) {
+      const silent = (why: string) =>
+        new ProviderSilent({ idempotencyKey: order.idempotencyKey, why });
       const body = yield* Effect.orDie(
-        encodeRequest({ order_id: order.orderId, payment_method_id: order.paymentMethodId, amount: order.cents }),
+        encodeRequest({
+          order_id: order.orderId,
+          payment_method_id: order.paymentMethodId,
+          amount: order.cents,
+        }),
       );
       const response = yield* client
         .execute(
@@ -70,28 +92,47 @@ const makeClient = (baseUrl: string) =>
           Effect.timeout(answerTimeout),
           Effect.catchTags({
             HttpClientError: (error) =>
-              Effect.fail(neverConnected(error) ? new ProviderNotAsked({ why: "connection refused" }) : silent("the connection was lost")),
+              Effect.fail(
+                neverConnected(error)
+                  ? new ProviderNotAsked({ why: "connection refused" })
+                  : silent("the connection was lost"),
+              ),
             TimeoutError: () => Effect.fail(silent(`no answer within ${answerTimeout}`)),
           }),
         );
       if (response.status === 201 || response.status === 402) {
-        return yield* decodeEntry(response).pipe(Effect.mapError(() => silent("its answer cannot be read")));
+        return yield* decodeEntry(response).pipe(
+          Effect.mapError(() => silent("its answer cannot be read")),
+        );
       }
       if (response.status === 400 || response.status === 409) {
-        const refusal = yield* decodeRefusal(response).pipe(Effect.orElseSucceed(() => ({ error: `status ${response.status}` })));
+        const refusal = yield* decodeRefusal(response).pipe(
+          Effect.orElseSucceed(() => ({ error: `status ${response.status}` })),
+        );
         return yield* new ProviderNotAsked({ why: `it refused the request: ${refusal.error}` });
       }
       return yield* silent(`it answered with status ${response.status}`);
     });
 
-    const findByKey = Effect.fn("PaymentProvider.findByKey")(function* (kind: RequestKind, key: string) {
+    const findByKey = Effect.fn("PaymentProvider.findByKey")(function* (
+      kind: RequestKind,
+      key: string,
+    ) {
       const silent = (why: string) => new ProviderSilent({ idempotencyKey: key, why });
       const response = yield* client
         .execute(HttpClientRequest.get(`/${kind}s/by-key/${encodeURIComponent(key)}`))
-        .pipe(Effect.timeout("10 seconds"), Effect.mapError(() => silent("its status query does not answer")));
+        .pipe(
+          Effect.timeout("10 seconds"),
+          Effect.mapError(() => silent("its status query does not answer")),
+        );
       if (response.status === 404) return Option.none<LedgerEntry>();
-      if (response.status !== 200) return yield* silent(`its status query answered ${response.status}`);
-      return Option.some(yield* decodeEntry(response).pipe(Effect.mapError(() => silent("its status cannot be read"))));
+      if (response.status !== 200)
+        return yield* silent(`its status query answered ${response.status}`);
+      return Option.some(
+        yield* decodeEntry(response).pipe(
+          Effect.mapError(() => silent("its status cannot be read")),
+        ),
+      );
     });
 
     return PaymentProvider.of({ request, findByKey });
@@ -101,9 +142,15 @@ export class PaymentProvider extends Context.Service<
   PaymentProvider,
   {
     /** Asks for the money once per key; a repetition with the same key gets the first answer. */
-    readonly request: (kind: RequestKind, order: MoneyOrder) => Effect.Effect<LedgerEntry, ProviderNotAsked | ProviderSilent>;
+    readonly request: (
+      kind: RequestKind,
+      order: MoneyOrder,
+    ) => Effect.Effect<LedgerEntry, ProviderNotAsked | ProviderSilent>;
     /** What became of the request made under this key; none when the provider never booked one. */
-    readonly findByKey: (kind: RequestKind, key: string) => Effect.Effect<Option.Option<LedgerEntry>, ProviderSilent>;
+    readonly findByKey: (
+      kind: RequestKind,
+      key: string,
+    ) => Effect.Effect<Option.Option<LedgerEntry>, ProviderSilent>;
   }
 >()("effect-agent/server/demo/payment-provider/PaymentProvider") {
   /** @param baseUrl such as `http://127.0.0.1:4711`, without a trailing slash. */

@@ -41,14 +41,20 @@ const main = Effect.gen(function* () {
   const url = yield* Config.Redacted("PAYMENT_PROVIDER_DATABASE_URL");
   const parentPid = Number(process.argv[2]);
 
-  const server = NodeHttpServer.layer(() => createServer(), { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" });
+  const server = NodeHttpServer.layer(() => createServer(), {
+    port,
+    host: "127.0.0.1",
+    gracefulShutdownTimeout: "1 second",
+  });
   const provider = providerApp.pipe(
     Layer.merge(Layer.effectDiscard(announce)),
     Layer.provide(server),
     Layer.provide(PgClient.layer({ url, maxConnections: 8, applicationName: "payment-provider" })),
   );
   const run = Layer.launch(provider);
-  yield* Number.isInteger(parentPid) && parentPid > 0 ? Effect.raceFirst(run, parentGone(parentPid)) : run;
+  yield* Number.isInteger(parentPid) && parentPid > 0
+    ? Effect.raceFirst(run, parentGone(parentPid))
+    : run;
 });
 
 NodeRuntime.runMain(main);

@@ -6,7 +6,8 @@ import { CentsFromText } from "../data/money.ts";
 export const RequestKind = Schema.Literals(["refund", "charge"]);
 export type RequestKind = typeof RequestKind.Type;
 
-const boundedText = (maxLength: number) => Schema.NonEmptyString.check(Schema.isMaxLength(maxLength));
+const boundedText = (maxLength: number) =>
+  Schema.NonEmptyString.check(Schema.isMaxLength(maxLength));
 
 export const IdempotencyKey = boundedText(256);
 
@@ -34,14 +35,23 @@ export type LedgerEntry = typeof LedgerEntry.Type;
 
 export const ProviderRefusal = Schema.Struct({ error: Schema.String });
 
-export const FaultBehaviour = Schema.Literals(["decline", "drop-before-commit", "drop-after-commit", "delay"]);
+export const FaultBehaviour = Schema.Literals([
+  "decline",
+  "drop-before-commit",
+  "drop-after-commit",
+  "delay",
+]);
 
 /** A fault to put in force; without `order_id` for every order, without `remaining` until removed. */
 export const FaultRule = Schema.Struct({
   request_kind: Schema.Literals(["refund", "charge", "status"]),
   order_id: Schema.optionalKey(boundedText(64)),
   behaviour: FaultBehaviour,
-  delay_millis: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600_000 }))),
-  remaining: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))),
+  delay_millis: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600_000 })),
+  ),
+  remaining: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })),
+  ),
 });
 export type FaultRule = typeof FaultRule.Type;

@@ -5,7 +5,13 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/unstab
 
 import { Faults } from "./Faults.ts";
 import { KeyReused, Ledger } from "./Ledger.ts";
-import { FaultRule, IdempotencyKey, LedgerEntry, MoneyRequest, type RequestKind } from "./provider-contract.ts";
+import {
+  FaultRule,
+  IdempotencyKey,
+  LedgerEntry,
+  MoneyRequest,
+  type RequestKind,
+} from "./provider-contract.ts";
 
 const encodeEntry = Schema.encodeEffect(LedgerEntry);
 const encodeEntries = Schema.encodeEffect(Schema.Array(LedgerEntry));
@@ -13,7 +19,8 @@ const decodeKey = Schema.decodeUnknownEffect(IdempotencyKey);
 const ByKey = Schema.Struct({ key: IdempotencyKey });
 const ByOrder = Schema.Struct({ order_id: Schema.optionalKey(Schema.String) });
 
-const refusal = (status: number, error: string) => HttpServerResponse.jsonUnsafe({ error }, { status });
+const refusal = (status: number, error: string) =>
+  HttpServerResponse.jsonUnsafe({ error }, { status });
 
 /** Hangs up without an answer: the caller cannot tell what became of its request. */
 const dropConnection = Effect.gen(function* () {
@@ -61,7 +68,10 @@ const handleStatusQuery = (kind: RequestKind) =>
     const faults = yield* Faults;
     const { key } = yield* HttpRouter.schemaPathParams(ByKey);
     const entry = yield* ledger.findByKey(kind, key);
-    const met = yield* faults.meet("status", Option.match(entry, { onNone: () => "", onSome: (found) => found.order_id }));
+    const met = yield* faults.meet(
+      "status",
+      Option.match(entry, { onNone: () => "", onSome: (found) => found.order_id }),
+    );
     yield* Effect.sleep(met.delayMillis);
     if (met.dropBeforeCommit || met.dropAfterCommit) return yield* dropConnection;
     if (Option.isNone(entry)) return refusal(404, `No ${kind} was made with the key "${key}".`);

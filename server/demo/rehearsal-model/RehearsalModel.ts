@@ -7,7 +7,13 @@ import { createServer } from "node:http";
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer";
 import { Clock, Context, type Duration, Effect, Layer, Schema, Stream } from "effect";
-import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse, type HttpServerError } from "effect/unstable/http";
+import {
+  HttpRouter,
+  HttpServer,
+  HttpServerRequest,
+  HttpServerResponse,
+  type HttpServerError,
+} from "effect/unstable/http";
 
 import { ResponsesRequest } from "./responses-wire.ts";
 import { notice, takeTurn } from "./take-turn.ts";
@@ -21,14 +27,18 @@ export interface RehearsalModelOptions {
 }
 
 const badRequest = (message: string) =>
-  HttpServerResponse.jsonUnsafe({ error: { message, type: "invalid_request_error", param: null, code: null } }, { status: 400 });
+  HttpServerResponse.jsonUnsafe(
+    { error: { message, type: "invalid_request_error", param: null, code: null } },
+    { status: 400 },
+  );
 
 const respond = (eventPause: Duration.Input) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.schemaBodyJson(ResponsesRequest);
     const createdAt = Math.floor((yield* Clock.currentTimeMillis) / 1000);
     const turn = takeTurn(request);
-    if (request.stream !== true) return HttpServerResponse.jsonUnsafe(responseObject(request, turn, createdAt));
+    if (request.stream !== true)
+      return HttpServerResponse.jsonUnsafe(responseObject(request, turn, createdAt));
     const events = Stream.fromIterable(responseEvents(request, turn, createdAt)).pipe(
       Stream.tap(() => Effect.sleep(eventPause)),
       Stream.map(eventText),
@@ -38,12 +48,16 @@ const respond = (eventPause: Duration.Input) =>
   }).pipe(
     Effect.catchTags({
       SchemaError: (error: Schema.SchemaError) => Effect.succeed(badRequest(error.message)),
-      HttpServerError: (_: HttpServerError.HttpServerError) => Effect.succeed(badRequest("The body is not JSON.")),
+      HttpServerError: (_: HttpServerError.HttpServerError) =>
+        Effect.succeed(badRequest("The body is not JSON.")),
     }),
   );
 
 const makeRoutes = (eventPause: Duration.Input) => {
-  const models = { object: "list", data: [{ id: modelName, object: "model", owned_by: "effect-agent", notice }] };
+  const models = {
+    object: "list",
+    data: [{ id: modelName, object: "model", owned_by: "effect-agent", notice }],
+  };
   const routes = [
     HttpRouter.route("GET", "/v1/models", HttpServerResponse.jsonUnsafe(models)),
     HttpRouter.route("POST", "/v1/responses", respond(eventPause)),
@@ -52,7 +66,10 @@ const makeRoutes = (eventPause: Duration.Input) => {
 };
 
 const start = Effect.fn("RehearsalModel.start")(function* (options: RehearsalModelOptions) {
-  const app = HttpRouter.serve(makeRoutes(options.eventPause ?? 0), { disableLogger: true, disableListenLog: true });
+  const app = HttpRouter.serve(makeRoutes(options.eventPause ?? 0), {
+    disableLogger: true,
+    disableListenLog: true,
+  });
   const server = NodeHttpServer.layer(() => createServer(), {
     port: options.port ?? 0,
     host: "127.0.0.1",
@@ -72,5 +89,6 @@ export class RehearsalModel extends Context.Service<
     readonly modelName: string;
   }
 >()("effect-agent/server/demo/rehearsal-model/RehearsalModel") {
-  static readonly layer = (options: RehearsalModelOptions = {}) => Layer.effect(RehearsalModel, start(options));
+  static readonly layer = (options: RehearsalModelOptions = {}) =>
+    Layer.effect(RehearsalModel, start(options));
 }

@@ -9,7 +9,8 @@ export type Outcome<A> =
   | { readonly _tag: "Got"; readonly value: A }
   | { readonly _tag: "Failed"; readonly why: string };
 
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
 
 /** A failed result in words: the shop's text, a person's reason, an error's message. */
 const describeFailure = (result: unknown): string => {
@@ -24,7 +25,9 @@ const describeFailure = (result: unknown): string => {
 };
 
 const sameParameters = (made: MadeCall, wanted: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(wanted).every(([key, value]) => JSON.stringify(made.parameters[key]) === JSON.stringify(value));
+  Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(made.parameters[key]) === JSON.stringify(value),
+  );
 
 /** The outcome of the last call of `tool` whose parameters include `wanted`, read with `schema`. */
 export const outcomeOf = <S extends Schema.ConstraintDecoder<unknown>>(
@@ -33,7 +36,9 @@ export const outcomeOf = <S extends Schema.ConstraintDecoder<unknown>>(
   wanted: Readonly<Record<string, unknown>>,
   schema: S,
 ): Outcome<S["Type"]> => {
-  const made = conversation.made.findLast((call) => call.tool === tool && sameParameters(call, wanted));
+  const made = conversation.made.findLast(
+    (call) => call.tool === tool && sameParameters(call, wanted),
+  );
   if (made === undefined) return { _tag: "NotAsked" };
   if (typeof made.result === "string" && made.result.startsWith("Error: ")) {
     return { _tag: "Failed", why: describeFailure(made.result) };
@@ -47,7 +52,11 @@ export const outcomeOf = <S extends Schema.ConstraintDecoder<unknown>>(
 export const Order = OrderRecord;
 export const Customer = UserRecord;
 export const UserId = Schema.String;
-export const Receipt = Schema.Struct({ provider_id: Schema.String, amount: Schema.String, payment_method_id: Schema.String });
+export const Receipt = Schema.Struct({
+  provider_id: Schema.String,
+  amount: Schema.String,
+  payment_method_id: Schema.String,
+});
 export const Shipment = Schema.Struct({
   whereabouts: Schema.String,
   parcels: Schema.Array(Schema.Struct({ tracking_id: Schema.Array(Schema.String) })),

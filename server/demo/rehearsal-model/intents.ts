@@ -4,11 +4,24 @@
  */
 import type { Address } from "../data/records.ts";
 
-export type ReportKind = "report_sales_by_product" | "report_order_statuses" | "report_refunds" | "report_top_customers";
+export type ReportKind =
+  | "report_sales_by_product"
+  | "report_order_statuses"
+  | "report_refunds"
+  | "report_top_customers";
 
 export type Intent =
-  | { readonly _tag: "Refund"; readonly orderId: string; readonly amount: string | undefined; readonly reason: string }
-  | { readonly _tag: "Cancel"; readonly orderId: string; readonly reason: "no longer needed" | "ordered by mistake" }
+  | {
+      readonly _tag: "Refund";
+      readonly orderId: string;
+      readonly amount: string | undefined;
+      readonly reason: string;
+    }
+  | {
+      readonly _tag: "Cancel";
+      readonly orderId: string;
+      readonly reason: "no longer needed" | "ordered by mistake";
+    }
   | { readonly _tag: "ShipTo"; readonly orderId: string; readonly address: Address }
   | { readonly _tag: "HomeAddress"; readonly address: Address }
   | { readonly _tag: "Return"; readonly orderId: string; readonly carrier: string | undefined }
@@ -18,7 +31,9 @@ export type Intent =
 
 export interface Wish {
   readonly email: string | undefined;
-  readonly nameAndZip: { readonly firstName: string; readonly lastName: string; readonly zip: string } | undefined;
+  readonly nameAndZip:
+    | { readonly firstName: string; readonly lastName: string; readonly zip: string }
+    | undefined;
   readonly intents: ReadonlyArray<Intent>;
   readonly wantsMail: boolean;
 }
@@ -26,7 +41,9 @@ export interface Wish {
 const addressPattern =
   /(\d+ [A-Z][\w .'-]*?),\s*(?:((?:Apt|Unit|Suite|Floor) [\w-]+),\s*)?([A-Z][\w .'-]*?),\s*([A-Z]{2})\s+(\d{5})(?:,\s*([A-Z][\w]*))?/g;
 
-const addressesIn = (text: string): ReadonlyArray<{ readonly at: number; readonly address: Address }> =>
+const addressesIn = (
+  text: string,
+): ReadonlyArray<{ readonly at: number; readonly address: Address }> =>
   [...text.matchAll(addressPattern)].map((match) => ({
     at: match.index,
     address: {
@@ -60,7 +77,11 @@ const amountIn = (text: string): string | undefined => {
 const refundReason = (text: string): string => {
   const complaint = text
     .split(/(?<=[.!?])\s+/)
-    .find((sentence) => /\b(crack|leak|hole|broke|defect|damag|wrong|missing|stopped|does not|arrived)/i.test(sentence));
+    .find((sentence) =>
+      /\b(crack|leak|hole|broke|defect|damag|wrong|missing|stopped|does not|arrived)/i.test(
+        sentence,
+      ),
+    );
   return (complaint ?? "asked for by the customer").trim().slice(0, 200);
 };
 
@@ -76,7 +97,9 @@ const reportKinds = (text: string): ReadonlyArray<ReportKind> => {
 const addressIntents = (text: string): ReadonlyArray<Intent> =>
   addressesIn(text).flatMap(({ at, address }): ReadonlyArray<Intent> => {
     const before = text.slice(0, at);
-    const isHome = Math.max(before.lastIndexOf("home address"), before.lastIndexOf("my address")) > before.lastIndexOf("ship");
+    const isHome =
+      Math.max(before.lastIndexOf("home address"), before.lastIndexOf("my address")) >
+      before.lastIndexOf("ship");
     if (isHome) return [{ _tag: "HomeAddress", address }];
     const orderId = orderNear(text, at);
     return orderId === undefined ? [] : [{ _tag: "ShipTo", orderId, address }];
@@ -87,16 +110,25 @@ const orderIntents = (text: string): ReadonlyArray<Intent> => {
   const cancelAt = text.search(/\bcancel/i);
   const cancelled = cancelAt === -1 ? undefined : orderAfter(text, cancelAt);
   if (cancelled !== undefined) {
-    intents.push({ _tag: "Cancel", orderId: cancelled, reason: /mistake/i.test(text) ? "ordered by mistake" : "no longer needed" });
+    intents.push({
+      _tag: "Cancel",
+      orderId: cancelled,
+      reason: /mistake/i.test(text) ? "ordered by mistake" : "no longer needed",
+    });
   }
   const orderId = orderAfter(text, 0);
   if (orderId === undefined) return intents;
   if (/\breturn\b/i.test(text)) {
-    intents.push({ _tag: "Return", orderId, carrier: /label/i.test(text) ? (/\b(UPS|FedEx|USPS)\b/.exec(text)?.[1] ?? "UPS") : undefined });
+    intents.push({
+      _tag: "Return",
+      orderId,
+      carrier: /label/i.test(text) ? (/\b(UPS|FedEx|USPS)\b/.exec(text)?.[1] ?? "UPS") : undefined,
+    });
   } else if (/\brefund\b/i.test(text)) {
     intents.push({ _tag: "Refund", orderId, amount: amountIn(text), reason: refundReason(text) });
   }
-  if (/\b(where is|track|when will|whereabouts)\b/i.test(text)) intents.push({ _tag: "Track", orderId });
+  if (/\b(where is|track|when will|whereabouts)\b/i.test(text))
+    intents.push({ _tag: "Track", orderId });
   return intents;
 };
 
@@ -104,7 +136,8 @@ export const readWish = (text: string): Wish => {
   const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(text)?.[0];
   const named = /\b([A-Z][a-z]+) ([A-Z][a-z]+)\b[^.]*?\b(\d{5})\b/.exec(text);
   const intents: Array<Intent> = [...orderIntents(text), ...addressIntents(text)];
-  if (/\b(delete|close|erase)\b[^.]*\baccount\b/i.test(text)) intents.push({ _tag: "DeleteAccount" });
+  if (/\b(delete|close|erase)\b[^.]*\baccount\b/i.test(text))
+    intents.push({ _tag: "DeleteAccount" });
   const kinds = intents.length === 0 ? reportKinds(text) : [];
   if (kinds.length > 0) intents.push({ _tag: "Report", kinds });
   return {
@@ -114,6 +147,8 @@ export const readWish = (text: string): Wish => {
         ? undefined
         : { firstName: named[1], lastName: named[2], zip: named[3] },
     intents,
-    wantsMail: /\be-?mail\b[^.]*\b(confirm|me)|\bconfirm[^.]*\be-?mail|send me an? e-?mail/i.test(text) || /\blabel\b/i.test(text),
+    wantsMail:
+      /\be-?mail\b[^.]*\b(confirm|me)|\bconfirm[^.]*\be-?mail|send me an? e-?mail/i.test(text) ||
+      /\blabel\b/i.test(text),
   };
 };

@@ -8,20 +8,30 @@ import { outcomeOf, type Outcome } from "./facts.ts";
 import type { Conversation } from "./read-conversation.ts";
 import type { FunctionTool, PlannedCall } from "./responses-wire.ts";
 
-export type Asked<A> = Exclude<Outcome<A>, { readonly _tag: "NotAsked" }> | { readonly _tag: "Pending" };
+export type Asked<A> =
+  | Exclude<Outcome<A>, { readonly _tag: "NotAsked" }>
+  | { readonly _tag: "Pending" };
 
-const acceptsNull = (property: unknown): boolean => JSON.stringify(property ?? null).includes('"null"');
+const acceptsNull = (property: unknown): boolean =>
+  JSON.stringify(property ?? null).includes('"null"');
 
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   // Only own keys of a plain JSON object are read from it.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
 
 /** Parameters as the offered schema wants them: known keys only, and null for required ones left out (strict mode). */
-const fitToSchema = (parameters: Readonly<Record<string, unknown>>, tool: FunctionTool): Record<string, unknown> => {
+const fitToSchema = (
+  parameters: Readonly<Record<string, unknown>>,
+  tool: FunctionTool,
+): Record<string, unknown> => {
   const schema = tool.parameters ?? {};
   const properties = asRecord(schema["properties"]);
   const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];
-  const fitted = Object.fromEntries(Object.entries(parameters).filter(([key]) => Object.hasOwn(properties, key)));
+  const fitted = Object.fromEntries(
+    Object.entries(parameters).filter(([key]) => Object.hasOwn(properties, key)),
+  );
   for (const key of required) {
     if (!Object.hasOwn(fitted, key) && acceptsNull(properties[key])) fitted[key] = null;
   }
@@ -46,9 +56,11 @@ export class Planner {
     const outcome = outcomeOf(this.conversation, tool, parameters, schema);
     if (outcome._tag !== "NotAsked") return outcome;
     const offered = this.conversation.tools.get(tool);
-    if (offered === undefined) return { _tag: "Failed", why: `the tool ${tool} is not offered to me` };
+    if (offered === undefined)
+      return { _tag: "Failed", why: `the tool ${tool} is not offered to me` };
     const call = { tool, parameters: fitToSchema(parameters, offered) };
-    if (!this.calls.some((planned) => JSON.stringify(planned) === JSON.stringify(call))) this.calls.push(call);
+    if (!this.calls.some((planned) => JSON.stringify(planned) === JSON.stringify(call)))
+      this.calls.push(call);
     return { _tag: "Pending" };
   }
 

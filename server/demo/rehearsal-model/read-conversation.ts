@@ -4,7 +4,12 @@
  */
 import { Option, Schema } from "effect";
 
-import { contentText, type FunctionTool, type InputItem, type ResponsesRequest } from "./responses-wire.ts";
+import {
+  contentText,
+  type FunctionTool,
+  type InputItem,
+  type ResponsesRequest,
+} from "./responses-wire.ts";
 
 export interface MadeCall {
   readonly tool: string;
@@ -23,16 +28,22 @@ export interface Conversation {
 type Item<Type extends string> = Extract<InputItem, { readonly type: Type }>;
 const isCall = (item: InputItem): item is Item<"function_call"> & { readonly arguments: string } =>
   item.type === "function_call" && "arguments" in item;
-const isOutput = (item: InputItem): item is Item<"function_call_output"> & { readonly output: string } =>
+const isOutput = (
+  item: InputItem,
+): item is Item<"function_call_output"> & { readonly output: string } =>
   item.type === "function_call_output" && "output" in item;
 const isUserMessage = (item: InputItem) => "role" in item && item.role === "user";
 
 const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown));
-const parseParameters = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)));
+const parseParameters = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)),
+);
 
 const offeredTools = (request: ResponsesRequest): ReadonlyMap<string, FunctionTool> => {
   if (request.tool_choice === "none") return new Map();
-  const tools = (request.tools ?? []).filter((tool): tool is FunctionTool => tool.type === "function" && "name" in tool);
+  const tools = (request.tools ?? []).filter(
+    (tool): tool is FunctionTool => tool.type === "function" && "name" in tool,
+  );
   return new Map(tools.map((tool) => [tool.name, tool]));
 };
 

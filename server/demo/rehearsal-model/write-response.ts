@@ -10,7 +10,10 @@ const deltaCharacters = 24;
 
 /** The same request gives the same ids; a longer conversation gives others, so none repeats in a run. */
 const idFor = (prefix: string, request: ResponsesRequest, part: number): string =>
-  `${prefix}_${createHash("sha256").update(JSON.stringify([request.input, part])).digest("hex").slice(0, 24)}`;
+  `${prefix}_${createHash("sha256")
+    .update(JSON.stringify([request.input, part]))
+    .digest("hex")
+    .slice(0, 24)}`;
 
 const outputItems = (request: ResponsesRequest, turn: Turn) => {
   if (turn._tag === "Answer") {
@@ -49,15 +52,27 @@ export const responseObject = (request: ResponsesRequest, turn: Turn, createdAt:
   metadata: { notice },
 });
 
-const pieces = (text: string): ReadonlyArray<string> => text.match(new RegExp(`[\\s\\S]{1,${deltaCharacters}}`, "g")) ?? [];
+const pieces = (text: string): ReadonlyArray<string> =>
+  text.match(new RegExp(`[\\s\\S]{1,${deltaCharacters}}`, "g")) ?? [];
 
-const itemEvents = (item: OutputItem, output_index: number): ReadonlyArray<Record<string, unknown>> => {
+const itemEvents = (
+  item: OutputItem,
+  output_index: number,
+): ReadonlyArray<Record<string, unknown>> => {
   if (item.type === "message") {
     const at = { item_id: item.id, output_index, content_index: 0 };
     const text = item.content[0]?.text ?? "";
     return [
-      { type: "response.output_item.added", output_index, item: { ...item, status: "in_progress", content: [] } },
-      { type: "response.content_part.added", ...at, part: { type: "output_text", text: "", annotations: [] } },
+      {
+        type: "response.output_item.added",
+        output_index,
+        item: { ...item, status: "in_progress", content: [] },
+      },
+      {
+        type: "response.content_part.added",
+        ...at,
+        part: { type: "output_text", text: "", annotations: [] },
+      },
       ...pieces(text).map((delta) => ({ type: "response.output_text.delta", ...at, delta })),
       { type: "response.output_text.done", ...at, text },
       { type: "response.output_item.done", output_index, item },
@@ -65,15 +80,27 @@ const itemEvents = (item: OutputItem, output_index: number): ReadonlyArray<Recor
   }
   const at = { item_id: item.id, output_index };
   return [
-    { type: "response.output_item.added", output_index, item: { ...item, status: "in_progress", arguments: "" } },
-    ...pieces(item.arguments).map((delta) => ({ type: "response.function_call_arguments.delta", ...at, delta })),
+    {
+      type: "response.output_item.added",
+      output_index,
+      item: { ...item, status: "in_progress", arguments: "" },
+    },
+    ...pieces(item.arguments).map((delta) => ({
+      type: "response.function_call_arguments.delta",
+      ...at,
+      delta,
+    })),
     { type: "response.function_call_arguments.done", ...at, arguments: item.arguments },
     { type: "response.output_item.done", output_index, item },
   ];
 };
 
 /** The events of a streamed answer, numbered, in order. */
-export const responseEvents = (request: ResponsesRequest, turn: Turn, createdAt: number): ReadonlyArray<Record<string, unknown>> => {
+export const responseEvents = (
+  request: ResponsesRequest,
+  turn: Turn,
+  createdAt: number,
+): ReadonlyArray<Record<string, unknown>> => {
   const response = responseObject(request, turn, createdAt);
   const open = { ...response, status: "in_progress", output: [], usage: null };
   return [

@@ -11,7 +11,9 @@ import { approveRecordedCalls, callIdOf, recordedTurns, replayDesk } from "./rec
 export const executeThroughEngine = Effect.fn("executeThroughEngine")(
   function* (task: RecordedTask) {
     const results = new Map<string, string>();
-    const run = yield* AgentRuntime.start(replayDesk, task.instruction, { approval: approveRecordedCalls });
+    const run = yield* AgentRuntime.start(replayDesk, task.instruction, {
+      approval: approveRecordedCalls,
+    });
     yield* Stream.runForEach(run.events, (event) =>
       Effect.sync(() => {
         if (event._tag === "ToolCallSucceeded" || event._tag === "ToolCallFailed") {

@@ -15,7 +15,14 @@ const loaded = [
   { table: "order_items", key: "order_id" },
   { table: "order_payments", key: "order_id" },
 ];
-const writtenTo = ["provider_requests", "applied_calls", "outbox", "notes", "return_labels", "transfers"];
+const writtenTo = [
+  "provider_requests",
+  "applied_calls",
+  "outbox",
+  "notes",
+  "return_labels",
+  "transfers",
+];
 
 const IdRow = Schema.Struct({ id: Schema.String });
 const decodeIds = Schema.decodeUnknownEffect(Schema.Array(IdRow));
@@ -49,7 +56,10 @@ export interface ChangedRecords {
   readonly items: ReadonlyArray<string>;
 }
 
-const changedIds = Effect.fn("pristineShop.changedIds")(function* (column: string, tables: ReadonlyArray<string>) {
+const changedIds = Effect.fn("pristineShop.changedIds")(function* (
+  column: string,
+  tables: ReadonlyArray<string>,
+) {
   const sql = yield* SqlClient.SqlClient;
   const ids = new Set<string>();
   for (const table of tables) {
@@ -76,7 +86,9 @@ export const changedRecords = Effect.gen(function* () {
 });
 
 /** Makes the shop what it was when `keepPristine` ran, given what has changed since. */
-export const restorePristine = Effect.fn("pristineShop.restore")(function* (changed: ChangedRecords) {
+export const restorePristine = Effect.fn("pristineShop.restore")(function* (
+  changed: ChangedRecords,
+) {
   const sql = yield* SqlClient.SqlClient;
   const orders = sql.in("order_id", changed.orders);
   const users = sql.in("user_id", changed.users);

@@ -28,7 +28,8 @@ const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(Rec
 export const readRecordedTasks = Effect.fn("readRecordedTasks")(function* (folder: string) {
   const fileSystem = yield* FileSystem.FileSystem;
   const path = yield* Path.Path;
-  const invalid = (problem: string) => new DataSetInvalid({ file: "tasks.json", record: "", path: "", problem });
+  const invalid = (problem: string) =>
+    new DataSetInvalid({ file: "tasks.json", record: "", path: "", problem });
   const text = yield* fileSystem
     .readFileString(path.join(folder, "tasks.json"))
     .pipe(Effect.mapError(() => invalid(`no readable file in ${folder}`)));

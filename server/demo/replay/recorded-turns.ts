@@ -32,5 +32,7 @@ export const replayApprover = { kind: "policy", id: "replay", name: "Replay test
 /** Approves everything: the recordings are of confirmed calls. */
 export const approveRecordedCalls: ApprovalResolverShape = {
   resolve: (requests) =>
-    Effect.succeed(requests.map(() => ({ _tag: "approved" as const, approvers: [replayApprover] as const }))),
+    Effect.succeed(
+      requests.map(() => ({ _tag: "approved" as const, approvers: [replayApprover] as const })),
+    ),
 };

@@ -22,7 +22,8 @@ export interface ReplayReport {
   readonly differences: ReadonlyArray<string>;
 }
 
-const shorten = (text: string) => (text.length > 300 ? `${text.slice(0, 300)}... (${text.length} characters)` : text);
+const shorten = (text: string) =>
+  text.length > 300 ? `${text.slice(0, 300)}... (${text.length} characters)` : text;
 
 const compareResults = (task: RecordedTask, results: ReadonlyArray<string>) =>
   task.actions.flatMap((action, index) => {
@@ -33,12 +34,21 @@ const compareResults = (task: RecordedTask, results: ReadonlyArray<string>) =>
     ];
   });
 
-const compareRecords = Effect.fn("replay.compareRecords")(function* (task: RecordedTask, changed: ChangedRecords) {
+const compareRecords = Effect.fn("replay.compareRecords")(function* (
+  task: RecordedTask,
+  changed: ChangedRecords,
+) {
   const differences: Array<string> = [];
-  const compareIds = (kind: string, expected: ReadonlyArray<string>, seen: ReadonlyArray<string>) => {
+  const compareIds = (
+    kind: string,
+    expected: ReadonlyArray<string>,
+    seen: ReadonlyArray<string>,
+  ) => {
     const [wanted, found] = [[...expected].sort(), [...seen].sort()];
     if (!jsonEqual(wanted, found)) {
-      differences.push(`task ${task.index}: changed ${kind} should be [${wanted.join(", ")}], seen [${found.join(", ")}]`);
+      differences.push(
+        `task ${task.index}: changed ${kind} should be [${wanted.join(", ")}], seen [${found.join(", ")}]`,
+      );
     }
   };
   compareIds("orders", Object.keys(task.changed.orders), changed.orders);
@@ -46,11 +56,17 @@ const compareRecords = Effect.fn("replay.compareRecords")(function* (task: Recor
   compareIds("items", [], changed.items);
   for (const [id, expected] of Object.entries(task.changed.orders)) {
     const seen = yield* orderRecord(id);
-    if (!jsonEqual(seen, expected)) differences.push(`task ${task.index}: order ${id} is ${JSON.stringify(seen)}, recorded ${JSON.stringify(expected)}`);
+    if (!jsonEqual(seen, expected))
+      differences.push(
+        `task ${task.index}: order ${id} is ${JSON.stringify(seen)}, recorded ${JSON.stringify(expected)}`,
+      );
   }
   for (const [id, expected] of Object.entries(task.changed.users)) {
     const seen = toUserRecord(yield* findCustomer(id));
-    if (!jsonEqual(seen, expected)) differences.push(`task ${task.index}: user ${id} is ${JSON.stringify(seen)}, recorded ${JSON.stringify(expected)}`);
+    if (!jsonEqual(seen, expected))
+      differences.push(
+        `task ${task.index}: user ${id} is ${JSON.stringify(seen)}, recorded ${JSON.stringify(expected)}`,
+      );
   }
   return differences;
 });
@@ -70,7 +86,8 @@ export const replayTasks = Effect.fn("replayTasks")(function* <E, R>(
     const wrongRecords = yield* compareRecords(task, changed);
     yield* restorePristine(changed);
     equalResults += task.actions.length - wrongResults.length;
-    if (wrongResults.length + wrongRecords.length === 0 && results.length === task.actions.length) equalTasks += 1;
+    if (wrongResults.length + wrongRecords.length === 0 && results.length === task.actions.length)
+      equalTasks += 1;
     differences.push(...wrongResults, ...wrongRecords);
   }
   const report: ReplayReport = {

@@ -20,7 +20,9 @@ export const RefusalText = Schema.String.pipe(
       _tag: "Refusal" as const,
       reason: text.startsWith(prefix) ? text.slice(prefix.length) : text,
     })),
-    encode: SchemaGetter.transform((refusal: { readonly reason: string }) => `${prefix}${refusal.reason}`),
+    encode: SchemaGetter.transform(
+      (refusal: { readonly reason: string }) => `${prefix}${refusal.reason}`,
+    ),
   }),
 );
 

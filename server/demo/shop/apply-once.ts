@@ -27,14 +27,19 @@ export const applyOnce = <S extends Schema.Constraint, E, R>(
     const key = call.idempotencyKey;
 
     const once = Effect.gen(function* () {
-      const claimed = yield* sql`INSERT INTO retail.applied_calls (idempotency_key, tool_name, result)
+      const claimed =
+        yield* sql`INSERT INTO retail.applied_calls (idempotency_key, tool_name, result)
         VALUES (${key}, ${tool.name}, 'null') ON CONFLICT (idempotency_key) DO NOTHING RETURNING idempotency_key`;
       if (claimed.length === 0) {
         const [stored] = yield* decodeStored(
           yield* sql`SELECT tool_name, result FROM retail.applied_calls WHERE idempotency_key = ${key}`,
         );
         if (stored === undefined || stored.tool_name !== tool.name) {
-          return yield* Effect.die(new Error(`idempotency key of ${tool.name} is already used by ${stored?.tool_name ?? "nothing"}`));
+          return yield* Effect.die(
+            new Error(
+              `idempotency key of ${tool.name} is already used by ${stored?.tool_name ?? "nothing"}`,
+            ),
+          );
         }
         return yield* Schema.decodeUnknownEffect(tool.successSchema)(stored.result);
       }

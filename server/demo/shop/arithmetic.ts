@@ -16,7 +16,11 @@ type Evaluated = Result.Result<BigDecimal.BigDecimal, Refusal>;
 
 const failed = (reason: string): Evaluated => Result.fail(refuse(reason));
 
-const apply = (operator: string, left: BigDecimal.BigDecimal, right: BigDecimal.BigDecimal): Evaluated => {
+const apply = (
+  operator: string,
+  left: BigDecimal.BigDecimal,
+  right: BigDecimal.BigDecimal,
+): Evaluated => {
   switch (operator) {
     case "+":
       return Result.succeed(BigDecimal.sum(left, right));
@@ -34,19 +38,25 @@ const apply = (operator: string, left: BigDecimal.BigDecimal, right: BigDecimal.
   }
 };
 
-const isBinary = (node: jsep.Expression): node is jsep.BinaryExpression => node.type === "BinaryExpression";
-const isUnary = (node: jsep.Expression): node is jsep.UnaryExpression => node.type === "UnaryExpression";
+const isBinary = (node: jsep.Expression): node is jsep.BinaryExpression =>
+  node.type === "BinaryExpression";
+const isUnary = (node: jsep.Expression): node is jsep.UnaryExpression =>
+  node.type === "UnaryExpression";
 const isLiteral = (node: jsep.Expression): node is jsep.Literal => node.type === "Literal";
 
 const evaluate = (node: jsep.Expression, depth: number): Evaluated => {
   if (depth > maxDepth) return failed(`the expression is nested deeper than ${maxDepth} levels`);
   if (isLiteral(node)) {
-    return Result.fromOption(BigDecimal.fromString(node.raw), () => refuse(`${node.raw} is not a number`));
+    return Result.fromOption(BigDecimal.fromString(node.raw), () =>
+      refuse(`${node.raw} is not a number`),
+    );
   }
   if (isUnary(node)) {
     const argument = evaluate(node.argument, depth + 1);
     if (node.operator === "+") return argument;
-    return node.operator === "-" ? Result.map(argument, BigDecimal.negate) : failed(`the operator ${node.operator} is not supported`);
+    return node.operator === "-"
+      ? Result.map(argument, BigDecimal.negate)
+      : failed(`the operator ${node.operator} is not supported`);
   }
   if (isBinary(node)) {
     const left = evaluate(node.left, depth + 1);
@@ -61,12 +71,15 @@ export const evaluateArithmetic = (expression: string): Effect.Effect<string, Re
   if (expression.length > maxCharacters) {
     return Effect.fail(refuse(`the expression is longer than ${maxCharacters} characters`));
   }
-  if (!allowedCharacters.test(expression)) return Effect.fail(refuse("invalid characters in expression"));
+  if (!allowedCharacters.test(expression))
+    return Effect.fail(refuse("invalid characters in expression"));
   return Effect.try({
     try: () => jsep(expression),
     catch: () => refuse("the expression cannot be read"),
   }).pipe(
     Effect.flatMap((tree) => Effect.fromResult(evaluate(tree, 0))),
-    Effect.map((value) => BigDecimal.format(BigDecimal.round(value, { scale: 2, mode: "half-from-zero" }))),
+    Effect.map((value) =>
+      BigDecimal.format(BigDecimal.round(value, { scale: 2, mode: "half-from-zero" })),
+    ),
   );
 };

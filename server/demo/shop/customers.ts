@@ -28,7 +28,9 @@ const CustomerRow = Schema.Struct({
 export type CustomerRow = typeof CustomerRow.Type;
 
 const decodeCustomers = Schema.decodeUnknownEffect(Schema.Array(CustomerRow));
-const decodeIds = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ user_id: Schema.String })));
+const decodeIds = Schema.decodeUnknownEffect(
+  Schema.Array(Schema.Struct({ user_id: Schema.String })),
+);
 
 /** The customer, or the shop's refusal "user not found". */
 export const findCustomer = Effect.fn("customers.findCustomer")(function* (userId: string) {
@@ -74,7 +76,9 @@ export const lockCustomer = Effect.fn("customers.lockCustomer")(function* (userI
 
 /** One of the customer's payment methods, or the refusal "payment method not found". */
 export const methodOf = (customer: CustomerRow, paymentMethodId: string) => {
-  const method = customer.methods.find(({ payment_method_id }) => payment_method_id === paymentMethodId);
+  const method = customer.methods.find(
+    ({ payment_method_id }) => payment_method_id === paymentMethodId,
+  );
   return method === undefined ? refuse("payment method not found") : Effect.succeed(method);
 };
 
@@ -90,7 +94,8 @@ export const creditMethod = Effect.fn("customers.creditMethod")(function* (
 ) {
   if (method.source !== "gift_card") return;
   const sql = yield* SqlClient.SqlClient;
-  const changed = yield* sql`UPDATE retail.payment_methods SET balance_cents = balance_cents + ${cents}
+  const changed =
+    yield* sql`UPDATE retail.payment_methods SET balance_cents = balance_cents + ${cents}
     WHERE user_id = ${userId} AND payment_method_id = ${method.payment_method_id} AND balance_cents + ${cents} >= 0
     RETURNING payment_method_id`;
   if (changed.length === 0) return yield* refuse(insufficient);
@@ -109,6 +114,8 @@ export const toUserRecord = (row: CustomerRow): UserRecord => ({
   name: { first_name: row.first_name, last_name: row.last_name },
   address: row.address,
   email: row.email,
-  payment_methods: Object.fromEntries(row.methods.map((method) => [method.payment_method_id, toMethod(method)])),
+  payment_methods: Object.fromEntries(
+    row.methods.map((method) => [method.payment_method_id, toMethod(method)]),
+  ),
   orders: row.order_ids,
 });

@@ -38,7 +38,10 @@ const requestKey = Effect.fn("moneyRequests.key")(function* () {
 });
 
 /** What can still be refunded: paid, less what went back or may have gone back. */
-const refundableCents = Effect.fn("moneyRequests.refundable")(function* (orderId: string, exceptKey: string) {
+const refundableCents = Effect.fn("moneyRequests.refundable")(function* (
+  orderId: string,
+  exceptKey: string,
+) {
   const sql = yield* SqlClient.SqlClient;
   const [row] = yield* decodeSum(
     yield* sql`SELECT (
@@ -53,18 +56,28 @@ const refundableCents = Effect.fn("moneyRequests.refundable")(function* (orderId
 });
 
 /** Checks the move and writes it down, under the order's lock. */
-const register = Effect.fn("moneyRequests.register")(function* (kind: RequestKind, key: string, move: MoneyMove) {
+const register = Effect.fn("moneyRequests.register")(function* (
+  kind: RequestKind,
+  key: string,
+  move: MoneyMove,
+) {
   const sql = yield* SqlClient.SqlClient;
   const order = yield* lockOrder(move.order_id);
   const method = yield* methodOf(yield* findCustomer(order.user_id), move.payment_method_id);
   if (kind === "refund") {
-    const original = order.payments.some((line) => line.payment_method_id === move.payment_method_id);
+    const original = order.payments.some(
+      (line) => line.payment_method_id === move.payment_method_id,
+    );
     if (!original && method.source !== "gift_card") {
-      return yield* refuse("payment method should be either the original payment method or a gift card");
+      return yield* refuse(
+        "payment method should be either the original payment method or a gift card",
+      );
     }
     const refundable = yield* refundableCents(move.order_id, key);
     if (move.cents > refundable) {
-      return yield* refuse(`only ${formatCents(Math.max(0, refundable))} of order ${move.order_id} can still be refunded`);
+      return yield* refuse(
+        `only ${formatCents(Math.max(0, refundable))} of order ${move.order_id} can still be refunded`,
+      );
     }
   }
   yield* sql`INSERT INTO retail.provider_requests (idempotency_key, kind, order_id, payment_method_id, amount_cents, reason)
@@ -73,7 +86,10 @@ const register = Effect.fn("moneyRequests.register")(function* (kind: RequestKin
 });
 
 /** Writes down the provider's answer. */
-export const settleMoneyRequest = Effect.fn("moneyRequests.settle")(function* (key: string, entry: LedgerEntry) {
+export const settleMoneyRequest = Effect.fn("moneyRequests.settle")(function* (
+  key: string,
+  entry: LedgerEntry,
+) {
   const sql = yield* SqlClient.SqlClient;
   yield* sql`UPDATE retail.provider_requests
     SET state = ${entry.outcome}, provider_id = ${entry.entry_id}, decline_reason = ${entry.decline_reason}, answered_at = now()
@@ -89,14 +105,22 @@ export const describeDecline = (kind: RequestKind, amount: string, reason: strin
   `the payment provider declined the ${kind} of ${amount}: ${reason ?? "no reason given"}`;
 
 /** Moves the money, or refuses, or ends as an unknown outcome when nobody can tell. */
-export const moveMoney = Effect.fn("moneyRequests.move")(function* (kind: RequestKind, move: MoneyMove) {
+export const moveMoney = Effect.fn("moneyRequests.move")(function* (
+  kind: RequestKind,
+  move: MoneyMove,
+) {
   const sql = yield* SqlClient.SqlClient;
   const provider = yield* PaymentProvider;
   const key = yield* requestKey();
   yield* sql.withTransaction(register(kind, key, move));
 
   const entry = yield* provider
-    .request(kind, { idempotencyKey: key, orderId: move.order_id, paymentMethodId: move.payment_method_id, cents: move.cents })
+    .request(kind, {
+      idempotencyKey: key,
+      orderId: move.order_id,
+      paymentMethodId: move.payment_method_id,
+      cents: move.cents,
+    })
     .pipe(
       Effect.catchTags({
         ProviderNotAsked: (error) =>

@@ -7,7 +7,13 @@ import { Effect, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql";
 
 import { amountOfCents } from "../data/money.ts";
-import { Address, Fulfillment, ItemOptions, OrderStatus, type OrderRecord } from "../data/records.ts";
+import {
+  Address,
+  Fulfillment,
+  ItemOptions,
+  OrderStatus,
+  type OrderRecord,
+} from "../data/records.ts";
 import { refuse } from "./Refusal.ts";
 
 const OrderRow = Schema.Struct({
@@ -85,7 +91,11 @@ export const toOrderRecord = (row: OrderRow): OrderRecord => ({
   order_id: row.order_id,
   user_id: row.user_id,
   address: row.address,
-  items: row.items.map(({ price_cents, options, ...item }) => ({ ...item, price: amountOfCents(price_cents), options })),
+  items: row.items.map(({ price_cents, options, ...item }) => ({
+    ...item,
+    price: amountOfCents(price_cents),
+    options,
+  })),
   fulfillments: row.fulfillments,
   status: row.status,
   payment_history: row.payments.map(({ transaction_type, recorded_amount, payment_method_id }) => ({
@@ -95,10 +105,14 @@ export const toOrderRecord = (row: OrderRow): OrderRecord => ({
   })),
   ...(isSet(row.cancel_reason) ? { cancel_reason: row.cancel_reason } : {}),
   ...(isSet(row.return_items) ? { return_items: row.return_items } : {}),
-  ...(isSet(row.return_payment_method_id) ? { return_payment_method_id: row.return_payment_method_id } : {}),
+  ...(isSet(row.return_payment_method_id)
+    ? { return_payment_method_id: row.return_payment_method_id }
+    : {}),
   ...(isSet(row.exchange_items) ? { exchange_items: row.exchange_items } : {}),
   ...(isSet(row.exchange_new_items) ? { exchange_new_items: row.exchange_new_items } : {}),
-  ...(isSet(row.exchange_payment_method_id) ? { exchange_payment_method_id: row.exchange_payment_method_id } : {}),
+  ...(isSet(row.exchange_payment_method_id)
+    ? { exchange_payment_method_id: row.exchange_payment_method_id }
+    : {}),
   ...(isSet(row.exchange_price_difference_cents)
     ? { exchange_price_difference: amountOfCents(row.exchange_price_difference_cents) }
     : {}),
@@ -116,7 +130,10 @@ export interface NewPayment {
 }
 
 /** Appends lines to an order's payment history; the caller holds the order's lock. */
-export const appendPayments = Effect.fn("orders.appendPayments")(function* (row: OrderRow, payments: ReadonlyArray<NewPayment>) {
+export const appendPayments = Effect.fn("orders.appendPayments")(function* (
+  row: OrderRow,
+  payments: ReadonlyArray<NewPayment>,
+) {
   const sql = yield* SqlClient.SqlClient;
   for (const [index, payment] of payments.entries()) {
     const recorded = String(payment.recordedAmount ?? amountOfCents(payment.cents));

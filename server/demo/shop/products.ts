@@ -12,7 +12,11 @@ const VariantRow = Schema.Struct({
   available: Schema.Boolean,
   price_cents: Schema.Int,
 });
-const ProductRow = Schema.Struct({ product_id: Schema.String, name: Schema.String, variants: Schema.Array(VariantRow) });
+const ProductRow = Schema.Struct({
+  product_id: Schema.String,
+  name: Schema.String,
+  variants: Schema.Array(VariantRow),
+});
 const decodeProducts = Schema.decodeUnknownEffect(Schema.Array(ProductRow));
 const decodeVariants = Schema.decodeUnknownEffect(Schema.Array(VariantRow));
 const decodeNames = Schema.decodeUnknownEffect(
@@ -34,18 +38,27 @@ export const productRecord = Effect.fn("products.productRecord")(function* (prod
     variant.item_id,
     { ...variant, price: amountOfCents(price_cents) },
   ]);
-  const record: ProductRecord = { name: row.name, product_id: row.product_id, variants: Object.fromEntries(variants) };
+  const record: ProductRecord = {
+    name: row.name,
+    product_id: row.product_id,
+    variants: Object.fromEntries(variants),
+  };
   return record;
 });
 
 /** Every product's name and id, by name. */
 export const productNames = Effect.fn("products.productNames")(function* () {
   const sql = yield* SqlClient.SqlClient;
-  return yield* decodeNames(yield* sql`SELECT product_id, name FROM retail.products ORDER BY name COLLATE "C"`);
+  return yield* decodeNames(
+    yield* sql`SELECT product_id, name FROM retail.products ORDER BY name COLLATE "C"`,
+  );
 });
 
 /** A variant of `productId` that can be ordered now, or a refusal that names the item. */
-export const availableVariant = Effect.fn("products.availableVariant")(function* (productId: string, itemId: string) {
+export const availableVariant = Effect.fn("products.availableVariant")(function* (
+  productId: string,
+  itemId: string,
+) {
   const sql = yield* SqlClient.SqlClient;
   const rows = yield* sql`SELECT item_id, options, available, price_cents::integer AS price_cents
     FROM retail.variants WHERE product_id = ${productId} AND item_id = ${itemId} AND available`;

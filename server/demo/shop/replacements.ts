@@ -12,7 +12,11 @@ import { refuse } from "./Refusal.ts";
 
 export interface Replacement {
   readonly from: string;
-  readonly to: { readonly item_id: string; readonly price_cents: number; readonly options: ItemOptions };
+  readonly to: {
+    readonly item_id: string;
+    readonly price_cents: number;
+    readonly options: ItemOptions;
+  };
 }
 
 export interface ReplacementPlan {
@@ -27,7 +31,8 @@ export interface ReplacementPlan {
   readonly recordedDifference: number;
 }
 
-const countOf = (ids: ReadonlyArray<string>, id: string) => ids.filter((each) => each === id).length;
+const countOf = (ids: ReadonlyArray<string>, id: string) =>
+  ids.filter((each) => each === id).length;
 
 /** The first of `ids` that occurs more often there than in the order. */
 export const missingItem = (order: OrderRow, ids: ReadonlyArray<string>): string | undefined => {

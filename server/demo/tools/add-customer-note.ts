@@ -11,10 +11,13 @@ import { RefusalText } from "../shop/Refusal.ts";
 import { userId } from "./parameters.ts";
 
 export const AddCustomerNote = Tool.make("add_customer_note", {
-  description: "Keep an internal note with a customer, for colleagues; the customer does not see it.",
+  description:
+    "Keep an internal note with a customer, for colleagues; the customer does not see it.",
   parameters: Schema.Struct({
     user_id: userId,
-    text: Schema.NonEmptyString.check(Schema.isMaxLength(2_000)).annotate({ description: "The note." }),
+    text: Schema.NonEmptyString.check(Schema.isMaxLength(2_000)).annotate({
+      description: "The note.",
+    }),
   }),
   success: Schema.String,
   failure: RefusalText,
@@ -23,9 +26,10 @@ export const AddCustomerNote = Tool.make("add_customer_note", {
   .annotate(ToolNamespace, "customers")
   .annotate(ToolExecutionClass, "idempotent");
 
-export const addCustomerNote = Effect.fn("add_customer_note")(function* (
-  { user_id, text }: Tool.Parameters<typeof AddCustomerNote>,
-) {
+export const addCustomerNote = Effect.fn("add_customer_note")(function* ({
+  user_id,
+  text,
+}: Tool.Parameters<typeof AddCustomerNote>) {
   const sql = yield* SqlClient.SqlClient;
   const add = Effect.gen(function* () {
     yield* findCustomer(user_id);

@@ -14,7 +14,9 @@ export const AddOrderNote = Tool.make("add_order_note", {
   description: "Keep an internal note with an order, for colleagues; the customer does not see it.",
   parameters: Schema.Struct({
     order_id: orderId,
-    text: Schema.NonEmptyString.check(Schema.isMaxLength(2_000)).annotate({ description: "The note." }),
+    text: Schema.NonEmptyString.check(Schema.isMaxLength(2_000)).annotate({
+      description: "The note.",
+    }),
   }),
   success: Schema.String,
   failure: RefusalText,
@@ -23,7 +25,10 @@ export const AddOrderNote = Tool.make("add_order_note", {
   .annotate(ToolNamespace, "orders")
   .annotate(ToolExecutionClass, "idempotent");
 
-export const addOrderNote = Effect.fn("add_order_note")(function* ({ order_id, text }: Tool.Parameters<typeof AddOrderNote>) {
+export const addOrderNote = Effect.fn("add_order_note")(function* ({
+  order_id,
+  text,
+}: Tool.Parameters<typeof AddOrderNote>) {
   const sql = yield* SqlClient.SqlClient;
   const add = Effect.gen(function* () {
     yield* findOrder(order_id);

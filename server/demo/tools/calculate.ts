@@ -22,6 +22,6 @@ export const Calculate = Tool.make("calculate", {
   .annotate(ToolNamespace, "payments")
   .annotate(ToolExecutionClass, "readonly");
 
-export const calculate = Effect.fn("calculate")(({ expression }: Tool.Parameters<typeof Calculate>) =>
-  evaluateArithmetic(expression),
+export const calculate = Effect.fn("calculate")(
+  ({ expression }: Tool.Parameters<typeof Calculate>) => evaluateArithmetic(expression),
 );

@@ -20,7 +20,8 @@ export const CancelPendingOrder = approvalRule(
     parameters: Schema.Struct({
       order_id: orderId,
       reason: Schema.Literals(["no longer needed", "ordered by mistake"]).annotate({
-        description: "The reason for cancellation, which should be either 'no longer needed' or 'ordered by mistake'.",
+        description:
+          "The reason for cancellation, which should be either 'no longer needed' or 'ordered by mistake'.",
       }),
     }),
     success: OrderRecord,
@@ -32,19 +33,22 @@ export const CancelPendingOrder = approvalRule(
     .annotate(ToolExecutionClass, "idempotent"),
   {
     risk: "high",
-    summary: ({ order_id, reason }) => `Cancel order ${order_id} (${reason}) and give back everything paid for it`,
+    summary: ({ order_id, reason }) =>
+      `Cancel order ${order_id} (${reason}) and give back everything paid for it`,
     targets: ({ order_id }) => [{ kind: "order", id: order_id }],
     preview: (parameters) => ({ ...parameters }),
   },
 );
 
-export const cancelPendingOrder = Effect.fn("cancel_pending_order")(function* (
-  { order_id, reason }: Tool.Parameters<typeof CancelPendingOrder>,
-) {
+export const cancelPendingOrder = Effect.fn("cancel_pending_order")(function* ({
+  order_id,
+  reason,
+}: Tool.Parameters<typeof CancelPendingOrder>) {
   const sql = yield* SqlClient.SqlClient;
   const cancel = Effect.gen(function* () {
     const order = yield* lockOrder(order_id);
-    const cancelled = yield* sql`UPDATE retail.orders SET status = 'cancelled', cancel_reason = ${reason}
+    const cancelled =
+      yield* sql`UPDATE retail.orders SET status = 'cancelled', cancel_reason = ${reason}
       WHERE order_id = ${order_id} AND status = 'pending' RETURNING order_id`;
     if (cancelled.length === 0) return yield* refuse("non-pending order cannot be cancelled");
     const customer = yield* lockCustomer(order.user_id);

@@ -17,9 +17,13 @@ export const ChargePaymentMethod = approvalRule(
       "Charge a customer's payment method for an order through the payment provider. Always needs the approval of a person, which is arranged when the tool is called.",
     parameters: Schema.Struct({
       order_id: orderId,
-      payment_method_id: Schema.String.annotate({ description: "One of the customer's payment method ids, such as 'credit_card_0000000'." }),
+      payment_method_id: Schema.String.annotate({
+        description: "One of the customer's payment method ids, such as 'credit_card_0000000'.",
+      }),
       amount: CentsFromText,
-      reason: Schema.String.check(Schema.isMaxLength(500)).annotate({ description: "What is charged for, in a few words." }),
+      reason: Schema.String.check(Schema.isMaxLength(500)).annotate({
+        description: "What is charged for, in a few words.",
+      }),
     }),
     success: MoneyReceipt,
     failure: RefusalText,
@@ -41,9 +45,18 @@ export const ChargePaymentMethod = approvalRule(
   },
 );
 
-export const chargePaymentMethod = Effect.fn("charge_payment_method")(function* (
-  { order_id, payment_method_id, amount, reason }: Tool.Parameters<typeof ChargePaymentMethod>,
-) {
+export const chargePaymentMethod = Effect.fn("charge_payment_method")(function* ({
+  order_id,
+  payment_method_id,
+  amount,
+  reason,
+}: Tool.Parameters<typeof ChargePaymentMethod>) {
   const entry = yield* moveMoney("charge", { order_id, payment_method_id, cents: amount, reason });
-  return { provider_id: entry.entry_id, order_id, payment_method_id, amount: entry.amount, outcome: "completed" as const };
+  return {
+    provider_id: entry.entry_id,
+    order_id,
+    payment_method_id,
+    amount: entry.amount,
+    outcome: "completed" as const,
+  };
 });

@@ -10,14 +10,21 @@ import { lockOrder } from "../shop/orders.ts";
 import { refuse, RefusalText } from "../shop/Refusal.ts";
 import { orderId } from "./parameters.ts";
 
-const Label = Schema.Struct({ label_id: Schema.String, order_id: Schema.String, carrier: Schema.String });
+const Label = Schema.Struct({
+  label_id: Schema.String,
+  order_id: Schema.String,
+  carrier: Schema.String,
+});
 const decodeLabels = Schema.decodeUnknownEffect(Schema.Array(Label));
 
 export const CreateReturnLabel = Tool.make("create_return_label", {
-  description: "Make a prepaid label for an order whose return or exchange was requested. One label per carrier; asking again gives the same one.",
+  description:
+    "Make a prepaid label for an order whose return or exchange was requested. One label per carrier; asking again gives the same one.",
   parameters: Schema.Struct({
     order_id: orderId,
-    carrier: Schema.Literals(["UPS", "FedEx", "USPS"]).annotate({ description: "Who carries the parcel." }),
+    carrier: Schema.Literals(["UPS", "FedEx", "USPS"]).annotate({
+      description: "Who carries the parcel.",
+    }),
   }),
   success: Label,
   failure: RefusalText,
@@ -26,9 +33,10 @@ export const CreateReturnLabel = Tool.make("create_return_label", {
   .annotate(ToolNamespace, "shipping")
   .annotate(ToolExecutionClass, "idempotent");
 
-export const createReturnLabel = Effect.fn("create_return_label")(function* (
-  { order_id, carrier }: Tool.Parameters<typeof CreateReturnLabel>,
-) {
+export const createReturnLabel = Effect.fn("create_return_label")(function* ({
+  order_id,
+  carrier,
+}: Tool.Parameters<typeof CreateReturnLabel>) {
   const sql = yield* SqlClient.SqlClient;
   const make = Effect.gen(function* () {
     const { status } = yield* lockOrder(order_id);

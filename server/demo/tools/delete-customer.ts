@@ -21,7 +21,9 @@ export const DeleteCustomer = Tool.make("delete_customer", {
   .annotate(ToolNamespace, "customers")
   .annotate(ToolExecutionClass, "idempotent");
 
-export const deleteCustomer = Effect.fn("delete_customer")(function* ({ user_id }: Tool.Parameters<typeof DeleteCustomer>) {
+export const deleteCustomer = Effect.fn("delete_customer")(function* ({
+  user_id,
+}: Tool.Parameters<typeof DeleteCustomer>) {
   const sql = yield* SqlClient.SqlClient;
   const erase = Effect.gen(function* () {
     yield* findCustomer(user_id);

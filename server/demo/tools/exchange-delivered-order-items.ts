@@ -40,7 +40,8 @@ export const exchangeDeliveredOrderItems = Effect.fn("exchange_delivered_order_i
   const sql = yield* SqlClient.SqlClient;
   const exchange = Effect.gen(function* () {
     const order = yield* lockOrder(order_id);
-    if (order.status !== "delivered") return yield* refuse("non-delivered order cannot be exchanged");
+    if (order.status !== "delivered")
+      return yield* refuse("non-delivered order cannot be exchanged");
     const plan = yield* planReplacements(order, parameters.item_ids, parameters.new_item_ids);
     const method = yield* methodOf(yield* lockCustomer(order.user_id), payment_method_id);
     // The difference is settled when the goods come back, so it is checked here and not yet taken.

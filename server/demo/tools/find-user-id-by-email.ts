@@ -8,9 +8,12 @@ import { findIdsByEmail } from "../shop/customers.ts";
 import { refuse, RefusalText } from "../shop/Refusal.ts";
 
 export const FindUserIdByEmail = Tool.make("find_user_id_by_email", {
-  description: "Find user id by email. If the user is not found, the function will return an error message.",
+  description:
+    "Find user id by email. If the user is not found, the function will return an error message.",
   parameters: Schema.Struct({
-    email: Schema.String.annotate({ description: "The email of the user, such as 'something@example.com'." }),
+    email: Schema.String.annotate({
+      description: "The email of the user, such as 'something@example.com'.",
+    }),
   }),
   success: Schema.String,
   failure: RefusalText,

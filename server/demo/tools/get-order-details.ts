@@ -20,6 +20,6 @@ export const GetOrderDetails = Tool.make("get_order_details", {
   .annotate(PinnedTool, true)
   .annotate(ToolExecutionClass, "readonly");
 
-export const getOrderDetails = Effect.fn("get_order_details")(({ order_id }: Tool.Parameters<typeof GetOrderDetails>) =>
-  orderRecord(order_id),
+export const getOrderDetails = Effect.fn("get_order_details")(
+  ({ order_id }: Tool.Parameters<typeof GetOrderDetails>) => orderRecord(order_id),
 );

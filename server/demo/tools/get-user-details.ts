@@ -20,6 +20,8 @@ export const GetUserDetails = Tool.make("get_user_details", {
   .annotate(PinnedTool, true)
   .annotate(ToolExecutionClass, "readonly");
 
-export const getUserDetails = Effect.fn("get_user_details")(function* ({ user_id }: Tool.Parameters<typeof GetUserDetails>) {
+export const getUserDetails = Effect.fn("get_user_details")(function* ({
+  user_id,
+}: Tool.Parameters<typeof GetUserDetails>) {
   return toUserRecord(yield* findCustomer(user_id));
 });

@@ -28,10 +28,13 @@ export const IssueRefund = approvalRule(
     parameters: Schema.Struct({
       order_id: orderId,
       payment_method_id: Schema.String.annotate({
-        description: "The payment method id that receives the money, such as 'credit_card_0000000', from the order's payment history.",
+        description:
+          "The payment method id that receives the money, such as 'credit_card_0000000', from the order's payment history.",
       }),
       amount: CentsFromText,
-      reason: Schema.String.check(Schema.isMaxLength(500)).annotate({ description: "Why the money goes back, in a few words." }),
+      reason: Schema.String.check(Schema.isMaxLength(500)).annotate({
+        description: "Why the money goes back, in a few words.",
+      }),
     }),
     success: MoneyReceipt,
     failure: RefusalText,
@@ -52,8 +55,16 @@ export const IssueRefund = approvalRule(
   },
 );
 
-export const issueRefund = Effect.fn("issue_refund")(function* (parameters: Tool.Parameters<typeof IssueRefund>) {
+export const issueRefund = Effect.fn("issue_refund")(function* (
+  parameters: Tool.Parameters<typeof IssueRefund>,
+) {
   const { order_id, payment_method_id, amount, reason } = parameters;
   const entry = yield* moveMoney("refund", { order_id, payment_method_id, cents: amount, reason });
-  return { provider_id: entry.entry_id, order_id, payment_method_id, amount: entry.amount, outcome: "completed" as const };
+  return {
+    provider_id: entry.entry_id,
+    order_id,
+    payment_method_id,
+    amount: entry.amount,
+    outcome: "completed" as const,
+  };
 });

@@ -40,14 +40,16 @@ export const ListMoneyRequests = Tool.make("list_money_requests", {
   .annotate(ToolNamespace, "payments")
   .annotate(ToolExecutionClass, "readonly");
 
-export const listMoneyRequests = Effect.fn("list_money_requests")(function* (
-  { order_id }: Tool.Parameters<typeof ListMoneyRequests>,
-) {
+export const listMoneyRequests = Effect.fn("list_money_requests")(function* ({
+  order_id,
+}: Tool.Parameters<typeof ListMoneyRequests>) {
   const sql = yield* SqlClient.SqlClient;
   yield* findOrder(order_id);
   const rows = yield* decodeRows(
     yield* sql`SELECT kind, amount_cents::integer AS amount_cents, payment_method_id, state, reason, requested_at::text AS requested_at
       FROM retail.provider_requests WHERE order_id = ${order_id} ORDER BY requested_at DESC LIMIT 50`,
   );
-  return yield* Effect.forEach(rows, ({ amount_cents, ...row }) => decodeLine({ ...row, amount: formatCents(amount_cents) }));
+  return yield* Effect.forEach(rows, ({ amount_cents, ...row }) =>
+    decodeLine({ ...row, amount: formatCents(amount_cents) }),
+  );
 });

@@ -9,7 +9,11 @@ import { findCustomer } from "../shop/customers.ts";
 import { RefusalText } from "../shop/Refusal.ts";
 import { userId } from "./parameters.ts";
 
-const SentMail = Schema.Struct({ subject: Schema.String, body: Schema.String, created_at: Schema.String });
+const SentMail = Schema.Struct({
+  subject: Schema.String,
+  body: Schema.String,
+  created_at: Schema.String,
+});
 const decodeMail = Schema.decodeUnknownEffect(Schema.Array(SentMail));
 
 export const ListSentMail = Tool.make("list_sent_mail", {
@@ -22,7 +26,9 @@ export const ListSentMail = Tool.make("list_sent_mail", {
   .annotate(ToolNamespace, "mail")
   .annotate(ToolExecutionClass, "readonly");
 
-export const listSentMail = Effect.fn("list_sent_mail")(function* ({ user_id }: Tool.Parameters<typeof ListSentMail>) {
+export const listSentMail = Effect.fn("list_sent_mail")(function* ({
+  user_id,
+}: Tool.Parameters<typeof ListSentMail>) {
   const sql = yield* SqlClient.SqlClient;
   yield* findCustomer(user_id);
   return yield* decodeMail(

@@ -27,7 +27,8 @@ export const ModifyPendingOrderAddress = approvalRule(
     .annotate(ToolExecutionClass, "idempotent"),
   {
     risk: "medium",
-    summary: ({ order_id, ...address }) => `Ship order ${order_id} to ${describeAddress(address)} instead`,
+    summary: ({ order_id, ...address }) =>
+      `Ship order ${order_id} to ${describeAddress(address)} instead`,
     targets: ({ order_id }) => [{ kind: "order", id: order_id }],
     preview: (parameters) => ({ ...parameters }),
   },

@@ -27,7 +27,8 @@ export const ModifyUserAddress = approvalRule(
     .annotate(ToolExecutionClass, "idempotent"),
   {
     risk: "medium",
-    summary: ({ user_id, ...address }) => `Change the home address of ${user_id} to ${describeAddress(address)}`,
+    summary: ({ user_id, ...address }) =>
+      `Change the home address of ${user_id} to ${describeAddress(address)}`,
     targets: ({ user_id }) => [{ kind: "customer", id: user_id }],
     preview: (parameters) => ({ ...parameters }),
   },

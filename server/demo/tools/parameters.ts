@@ -15,7 +15,8 @@ export const differencePaymentMethodId = described(
   "The payment method id to pay or receive refund for the item price difference, such as 'gift_card_0000000' or 'credit_card_0000000'. These can be looked up from the user or order details.",
 );
 
-export const itemIds = (description: string) => Schema.Array(Schema.String).annotate({ description });
+export const itemIds = (description: string) =>
+  Schema.Array(Schema.String).annotate({ description });
 
 /** The seven fields of an address, in the order in which people write them. */
 export const addressFields = {

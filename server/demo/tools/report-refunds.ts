@@ -15,7 +15,8 @@ const Row = Schema.Struct({
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row));
 
 export const ReportRefunds = Tool.make("report_refunds", {
-  description: "Report: refunds asked of the payment provider by state. 'requested' are those without an answer.",
+  description:
+    "Report: refunds asked of the payment provider by state. 'requested' are those without an answer.",
   success: Schema.Array(Row),
 })
   .annotate(ToolNamespace, "reports")

@@ -11,18 +11,21 @@ const Row = Schema.Struct({ name: Schema.String, items_sold: Schema.Int, revenue
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row));
 
 export const ReportSalesByProduct = Tool.make("report_sales_by_product", {
-  description: "Report: the best selling products by revenue, over all orders that were not cancelled.",
+  description:
+    "Report: the best selling products by revenue, over all orders that were not cancelled.",
   parameters: Schema.Struct({
-    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })).annotate({ description: "How many products, 1 to 50." }),
+    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })).annotate({
+      description: "How many products, 1 to 50.",
+    }),
   }),
   success: Schema.Array(Row),
 })
   .annotate(ToolNamespace, "reports")
   .annotate(ToolExecutionClass, "readonly");
 
-export const reportSalesByProduct = Effect.fn("report_sales_by_product")(function* (
-  { limit }: Tool.Parameters<typeof ReportSalesByProduct>,
-) {
+export const reportSalesByProduct = Effect.fn("report_sales_by_product")(function* ({
+  limit,
+}: Tool.Parameters<typeof ReportSalesByProduct>) {
   const sql = yield* SqlClient.SqlClient;
   return yield* decodeRows(
     yield* sql`SELECT i.name, count(*)::integer AS items_sold, to_char(sum(i.price_cents) / 100.0, 'FM999999990.00') AS revenue

@@ -13,16 +13,18 @@ const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row));
 export const ReportTopCustomers = Tool.make("report_top_customers", {
   description: "Report: the customers who spent the most, over all orders that were not cancelled.",
   parameters: Schema.Struct({
-    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })).annotate({ description: "How many customers, 1 to 50." }),
+    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })).annotate({
+      description: "How many customers, 1 to 50.",
+    }),
   }),
   success: Schema.Array(Row),
 })
   .annotate(ToolNamespace, "reports")
   .annotate(ToolExecutionClass, "readonly");
 
-export const reportTopCustomers = Effect.fn("report_top_customers")(function* (
-  { limit }: Tool.Parameters<typeof ReportTopCustomers>,
-) {
+export const reportTopCustomers = Effect.fn("report_top_customers")(function* ({
+  limit,
+}: Tool.Parameters<typeof ReportTopCustomers>) {
   const sql = yield* SqlClient.SqlClient;
   return yield* decodeRows(
     yield* sql`SELECT o.user_id, count(DISTINCT o.order_id)::integer AS orders,

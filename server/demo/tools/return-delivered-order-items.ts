@@ -30,16 +30,24 @@ export const ReturnDeliveredOrderItems = Tool.make("return_delivered_order_items
   .annotate(ToolNamespace, "orders")
   .annotate(ToolExecutionClass, "idempotent");
 
-export const returnDeliveredOrderItems = Effect.fn("return_delivered_order_items")(function* (
-  { order_id, item_ids, payment_method_id }: Tool.Parameters<typeof ReturnDeliveredOrderItems>,
-) {
+export const returnDeliveredOrderItems = Effect.fn("return_delivered_order_items")(function* ({
+  order_id,
+  item_ids,
+  payment_method_id,
+}: Tool.Parameters<typeof ReturnDeliveredOrderItems>) {
   const sql = yield* SqlClient.SqlClient;
   const giveBack = Effect.gen(function* () {
     const order = yield* lockOrder(order_id);
-    if (order.status !== "delivered") return yield* refuse("non-delivered order cannot be returned");
+    if (order.status !== "delivered")
+      return yield* refuse("non-delivered order cannot be returned");
     const method = yield* methodOf(yield* findCustomer(order.user_id), payment_method_id);
-    if (method.source !== "gift_card" && payment_method_id !== order.payments[0]?.payment_method_id) {
-      return yield* refuse("payment method should be either the original payment method or a gift card");
+    if (
+      method.source !== "gift_card" &&
+      payment_method_id !== order.payments[0]?.payment_method_id
+    ) {
+      return yield* refuse(
+        "payment method should be either the original payment method or a gift card",
+      );
     }
     if (missingItem(order, item_ids) !== undefined) return yield* refuse("some item not found");
     yield* sql`UPDATE retail.orders SET status = 'return requested',

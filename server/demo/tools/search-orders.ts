@@ -10,14 +10,21 @@ import { findCustomer } from "../shop/customers.ts";
 import { RefusalText } from "../shop/Refusal.ts";
 import { userId } from "./parameters.ts";
 
-const FoundOrder = Schema.Struct({ order_id: Schema.String, status: OrderStatus, items: Schema.Array(Schema.String) });
+const FoundOrder = Schema.Struct({
+  order_id: Schema.String,
+  status: OrderStatus,
+  items: Schema.Array(Schema.String),
+});
 const decodeFound = Schema.decodeUnknownEffect(Schema.Array(FoundOrder));
 
 export const SearchOrders = Tool.make("search_orders", {
-  description: "List a customer's orders with their status and the names of their items, optionally of one status only.",
+  description:
+    "List a customer's orders with their status and the names of their items, optionally of one status only.",
   parameters: Schema.Struct({
     user_id: userId,
-    status: Schema.optionalKey(OrderStatus.annotate({ description: "Only orders of this status." })),
+    status: Schema.optionalKey(
+      OrderStatus.annotate({ description: "Only orders of this status." }),
+    ),
   }),
   success: Schema.Array(FoundOrder),
   failure: RefusalText,
@@ -26,7 +33,10 @@ export const SearchOrders = Tool.make("search_orders", {
   .annotate(ToolNamespace, "orders")
   .annotate(ToolExecutionClass, "readonly");
 
-export const searchOrders = Effect.fn("search_orders")(function* ({ user_id, status }: Tool.Parameters<typeof SearchOrders>) {
+export const searchOrders = Effect.fn("search_orders")(function* ({
+  user_id,
+  status,
+}: Tool.Parameters<typeof SearchOrders>) {
   const sql = yield* SqlClient.SqlClient;
   yield* findCustomer(user_id);
   return yield* decodeFound(

@@ -14,8 +14,12 @@ export const SendEmail = Tool.make("send_email", {
   description: "Send an e-mail to a customer's own address. Goes out once.",
   parameters: Schema.Struct({
     user_id: userId,
-    subject: Schema.NonEmptyString.check(Schema.isMaxLength(200)).annotate({ description: "The subject line." }),
-    body: Schema.NonEmptyString.check(Schema.isMaxLength(10_000)).annotate({ description: "The text of the e-mail." }),
+    subject: Schema.NonEmptyString.check(Schema.isMaxLength(200)).annotate({
+      description: "The subject line.",
+    }),
+    body: Schema.NonEmptyString.check(Schema.isMaxLength(10_000)).annotate({
+      description: "The text of the e-mail.",
+    }),
   }),
   success: Schema.Struct({ recipient: Schema.String, subject: Schema.String }),
   failure: RefusalText,
@@ -25,7 +29,11 @@ export const SendEmail = Tool.make("send_email", {
   .annotate(PinnedTool, true)
   .annotate(ToolExecutionClass, "idempotent");
 
-export const sendEmail = Effect.fn("send_email")(function* ({ user_id, subject, body }: Tool.Parameters<typeof SendEmail>) {
+export const sendEmail = Effect.fn("send_email")(function* ({
+  user_id,
+  subject,
+  body,
+}: Tool.Parameters<typeof SendEmail>) {
   const sql = yield* SqlClient.SqlClient;
   const send = Effect.gen(function* () {
     const { email } = yield* findCustomer(user_id);

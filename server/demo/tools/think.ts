@@ -7,7 +7,9 @@ import { ToolNamespace } from "#lib/tool-exposure.ts";
 export const Think = Tool.make("think", {
   description:
     "Use the tool to think about something. It will not obtain new information or change the database, but just append the thought to the log. Use it when complex reasoning or some cache memory is needed.",
-  parameters: Schema.Struct({ thought: Schema.String.annotate({ description: "A thought to think about." }) }),
+  parameters: Schema.Struct({
+    thought: Schema.String.annotate({ description: "A thought to think about." }),
+  }),
   success: Schema.String,
 })
   .annotate(ToolNamespace, "customers")

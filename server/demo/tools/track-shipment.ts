@@ -40,7 +40,14 @@ const whereabouts = (status: typeof OrderStatus.Type, parcels: number): string =
   }
 };
 
-export const trackShipment = Effect.fn("track_shipment")(function* ({ order_id }: Tool.Parameters<typeof TrackShipment>) {
+export const trackShipment = Effect.fn("track_shipment")(function* ({
+  order_id,
+}: Tool.Parameters<typeof TrackShipment>) {
   const { status, fulfillments } = yield* findOrder(order_id);
-  return { order_id, status, whereabouts: whereabouts(status, fulfillments.length), parcels: fulfillments };
+  return {
+    order_id,
+    status,
+    whereabouts: whereabouts(status, fulfillments.length),
+    parcels: fulfillments,
+  };
 });

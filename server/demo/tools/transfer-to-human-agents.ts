@@ -10,7 +10,9 @@ import { applyOnce } from "../shop/apply-once.ts";
 export const TransferToHumanAgents = Tool.make("transfer_to_human_agents", {
   description:
     "Transfer the user to a human agent, with a summary of the user's issue. Only transfer if the user explicitly asks for a human agent, or if the user's issue cannot be resolved by the agent with the available tools.",
-  parameters: Schema.Struct({ summary: Schema.String.annotate({ description: "A summary of the user's issue." }) }),
+  parameters: Schema.Struct({
+    summary: Schema.String.annotate({ description: "A summary of the user's issue." }),
+  }),
   success: Schema.String,
 })
   .annotate(ToolNamespace, "customers")
