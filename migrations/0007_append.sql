@@ -10,6 +10,8 @@ CREATE FUNCTION project_changes(
   p_tenant text, p_thread text, p_run text, p_agent text, p_at timestamptz, p_changes json)
 RETURNS void
 LANGUAGE plpgsql AS $function$
+DECLARE
+  v_call record;
 BEGIN
   IF p_changes -> 'run' IS NOT NULL THEN
     UPDATE runs r SET
@@ -67,34 +69,37 @@ BEGIN
   END IF;
 
   IF p_changes -> 'call_changes' IS NOT NULL THEN
-    UPDATE tool_calls t SET
-      state = coalesce(c.state, t.state),
-      failure_mode = coalesce(c.failure_mode, t.failure_mode),
-      failure_handling = coalesce(c.failure_handling, t.failure_handling),
-      failure_tag = coalesce(c.failure_tag, t.failure_tag),
-      failure_message = coalesce(c.failure_message, t.failure_message),
-      diagnostic_id = coalesce(c.diagnostic_id, t.diagnostic_id),
-      is_failure = coalesce(c.is_failure, t.is_failure),
-      original_bytes = coalesce(c.original_bytes, t.original_bytes),
-      approval_request_id = coalesce(c.approval_request_id, t.approval_request_id),
-      unknown_id = coalesce(c.unknown_id, t.unknown_id),
-      denial_id = coalesce(c.denial_id, t.denial_id),
-      idempotency_key = coalesce(c.idempotency_key, t.idempotency_key),
-      attempt = coalesce(c.attempt, t.attempt),
-      prepared_sequence = coalesce(c.prepared_sequence, t.prepared_sequence),
-      settled_sequence = coalesce(c.settled_sequence, t.settled_sequence),
-      requested_at = coalesce(from_millis(c.requested_ms), t.requested_at),
-      decided_at = coalesce(from_millis(c.decided_ms), t.decided_at),
-      started_at = coalesce(CASE WHEN c.prepared_sequence IS NOT NULL THEN p_at END,
-        t.started_at, from_millis(c.started_ms)),
-      ended_at = coalesce(from_millis(c.ended_ms), t.ended_at)
-    FROM json_to_recordset(p_changes -> 'call_changes') AS c (
+    -- Row by row, so that each call is found by its key however many the run has.
+    FOR v_call IN SELECT * FROM json_to_recordset(p_changes -> 'call_changes') AS x (
       turn integer, call_id text, state text, failure_mode text, failure_handling text, failure_tag text,
       failure_message text, diagnostic_id text, is_failure boolean, original_bytes bigint,
       approval_request_id text, unknown_id text, denial_id text, idempotency_key text, attempt integer,
       prepared_sequence bigint, settled_sequence bigint, requested_ms bigint, decided_ms bigint,
       started_ms bigint, ended_ms bigint)
-    WHERE t.tenant_id = p_tenant AND t.run_id = p_run AND t.turn = c.turn AND t.call_id = c.call_id;
+    LOOP
+      UPDATE tool_calls t SET
+        state = coalesce(v_call.state, t.state),
+        failure_mode = coalesce(v_call.failure_mode, t.failure_mode),
+        failure_handling = coalesce(v_call.failure_handling, t.failure_handling),
+        failure_tag = coalesce(v_call.failure_tag, t.failure_tag),
+        failure_message = coalesce(v_call.failure_message, t.failure_message),
+        diagnostic_id = coalesce(v_call.diagnostic_id, t.diagnostic_id),
+        is_failure = coalesce(v_call.is_failure, t.is_failure),
+        original_bytes = coalesce(v_call.original_bytes, t.original_bytes),
+        approval_request_id = coalesce(v_call.approval_request_id, t.approval_request_id),
+        unknown_id = coalesce(v_call.unknown_id, t.unknown_id),
+        denial_id = coalesce(v_call.denial_id, t.denial_id),
+        idempotency_key = coalesce(v_call.idempotency_key, t.idempotency_key),
+        attempt = coalesce(v_call.attempt, t.attempt),
+        prepared_sequence = coalesce(v_call.prepared_sequence, t.prepared_sequence),
+        settled_sequence = coalesce(v_call.settled_sequence, t.settled_sequence),
+        requested_at = coalesce(from_millis(v_call.requested_ms), t.requested_at),
+        decided_at = coalesce(from_millis(v_call.decided_ms), t.decided_at),
+        started_at = coalesce(CASE WHEN v_call.prepared_sequence IS NOT NULL THEN p_at END,
+          t.started_at, from_millis(v_call.started_ms)),
+        ended_at = coalesce(from_millis(v_call.ended_ms), t.ended_at)
+      WHERE t.tenant_id = p_tenant AND t.run_id = p_run AND t.turn = v_call.turn AND t.call_id = v_call.call_id;
+    END LOOP;
   END IF;
 
   IF p_changes -> 'people' IS NOT NULL THEN

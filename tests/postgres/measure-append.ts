@@ -1,0 +1,105 @@
+/**
+ * What an uncertain call costs on a database with fsync on: prepare and settle, beside two bare
+ * commits on one connection, in alternating rounds.
+ *
+ *     npx tsx tests/postgres/measure-append.ts postgres://user@host/empty-database
+ */
+import * as PgConnection from "@effect/sql-pg/PgConnection";
+import * as Effect from "effect/Effect";
+import * as Layer from "effect/Layer";
+import * as Redacted from "effect/Redacted";
+import * as SqlClient from "effect/unstable/sql/SqlClient";
+import { Journal } from "#lib/durable/Journal.ts";
+import * as Migrations from "#server/postgres/Migrations.ts";
+import { agentId, recordsOf } from "#tests/postgres/records.ts";
+import { adapters, claimed, started, TestUrl } from "#tests/postgres/store.ts";
+
+const callsPerRound = 100;
+const callsPerTurn = 200;
+const rounds = 9;
+
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+const timed = <A, E, R>(times: number, effect: (index: number) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const millis: Array<number> = [];
+    for (let index = 0; index < times; index++) {
+      const from = performance.now();
+      yield* effect(index);
+      millis.push(performance.now() - from);
+    }
+    return median(millis);
+  });
+
+const measure = Effect.fnUntraced(function* (url: string) {
+  const sql = yield* SqlClient.SqlClient;
+  yield* Migrations.run();
+  yield* sql`CREATE TABLE floor_rows (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text)`;
+  const connection = yield* PgConnection.make({ url: Redacted.make(url) });
+  const commit = connection.query("INSERT INTO floor_rows (body) VALUES ($1)", ["x".repeat(200)]);
+  const { place, writer } = yield* started();
+  const of = recordsOf(place);
+  const idOf = (call: number) => ({
+    id: `c${call % callsPerTurn}`,
+    turn: 1 + Math.floor(call / callsPerTurn),
+  });
+  yield* writer.append([of.opened(), of.attempt()]);
+  for (let turn = 1; turn <= Math.ceil((rounds * callsPerRound) / callsPerTurn); turn++) {
+    yield* writer.append([
+      of.turn(
+        Array.from({ length: callsPerTurn }, (_, index) => `c${index}`),
+        { turn },
+      ),
+    ]);
+  }
+  let call = 0;
+  const floor = timed(callsPerRound, () => Effect.andThen(commit, commit));
+  const ours = timed(callsPerRound, () => {
+    const { id, turn } = idOf(call++);
+    return Effect.andThen(
+      writer.append([of.prepared(id, 1, turn)]),
+      writer.append([{ ...of.settled(id), turn }]),
+    );
+  });
+  const ratios: Array<number> = [];
+  for (let round = 0; round < rounds; round++) {
+    const first = round % 2 === 0 ? yield* floor : yield* ours;
+    const second = round % 2 === 0 ? yield* ours : yield* floor;
+    const [bare, call_] = round % 2 === 0 ? [first, second] : [second, first];
+    if (round > 0) ratios.push(call_ / bare);
+    console.log(
+      `round ${round}: two commits ${bare.toFixed(2)} ms, prepare + settle ${call_.toFixed(2)} ms`,
+    );
+  }
+  console.log(`median ratio ${median(ratios).toFixed(2)}`);
+
+  const wal = sql`SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes, (SELECT xact_commit::int FROM pg_stat_database WHERE datname = current_database()) AS commits`;
+  yield* Effect.sleep("3 seconds");
+  const [before] = yield* wal;
+  const batch = Array.from({ length: 50 }, (_, index) => of.prepared(`c${index}`));
+  const journal = yield* Journal;
+  const claim = yield* claimed(place);
+  const grouped = yield* timed(1, () =>
+    journal.append({
+      ...claim,
+      agentId,
+      expectedTail: claim.tail,
+      batchId: "grouped",
+      records: batch,
+      events: [],
+      diagnostics: [],
+    }),
+  );
+  const [after] = yield* wal;
+  console.log(`50 prepared in one append: ${grouped.toFixed(2)} ms`, { before, after });
+
+  const resume = yield* timed(5, () => claimed(place));
+  const { records } = yield* claimed(place);
+  console.log(`claim with ${records.length} records: ${resume.toFixed(1)} ms`);
+});
+
+const [url] = process.argv.slice(2);
+if (url === undefined) throw new Error("name a database");
+const layer = adapters.pipe(Layer.provideMerge(Layer.succeed(TestUrl, url)));
+await Effect.runPromise(Effect.scoped(measure(url)).pipe(Effect.provide(layer)));
