@@ -14,7 +14,7 @@ export type NextAct =
   /** Nothing is recorded yet: the input comes first. */
   | { readonly _tag: "Open" }
   | { readonly _tag: "AskModel"; readonly turn: number }
-  /** Denied or expired calls, and resolutions with a result, become results without a handler. */
+  /** Rejected, denied or expired calls, and resolutions with a result, become results without a handler. */
   | { readonly _tag: "SettleAnswered"; readonly turn: TurnEvidence; readonly calls: ReadonlyArray<CallEvidence> }
   /** Prepared in an attempt that is gone; each needs a verdict of its class (DU-04, DU-05). */
   | { readonly _tag: "ClassifyLost"; readonly turn: TurnEvidence; readonly calls: ReadonlyArray<CallEvidence> }
@@ -140,6 +140,7 @@ const isLost = (call: CallEvidence, attempt: number): boolean =>
   isInDoubt(call) && call.unknown === undefined && (call.prepared?.attempt ?? attempt) < attempt;
 
 const isAnswered = (call: CallEvidence): boolean =>
+  call.rejection !== undefined ||
   call.decided?.decision === "denied" ||
   call.decided?.decision === "expired" ||
   call.resolved?.resolution === "completed-with-result";

@@ -99,7 +99,8 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
     case "ApprovalRequested":
       return updateCall(evidence, record, (call) => ({ ...call, requested: record }));
     case "ApprovalDecided":
-      return updateCall(evidence, record, (call) => ({ ...call, decided: record }));
+      // The first answer, result or resolution is the one; a later record never changes it (A-09, DU-14).
+      return updateCall(evidence, record, (call) => ({ ...call, decided: call.decided ?? record }));
     case "AuthorizationDenied":
       return updateCall(evidence, record, (call) => ({ ...call, denied: record }));
     case "AuthorizationCheckFailed":
@@ -114,11 +115,11 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
         resolved: undefined,
       }));
     case "ToolCallSettled":
-      return updateCall(evidence, record, (call) => ({ ...call, settled: record }));
+      return updateCall(evidence, record, (call) => ({ ...call, settled: call.settled ?? record }));
     case "ToolCallUnknown":
       return updateCall(evidence, record, (call) => ({ ...call, unknown: record }));
     case "UnknownResolved":
-      return updateCall(evidence, record, (call) => ({ ...call, resolved: record }));
+      return updateCall(evidence, record, (call) => ({ ...call, resolved: call.resolved ?? record }));
     case "AbortRequested":
       return { ...evidence, abort: evidence.abort ?? record };
     case "RunSuspended":

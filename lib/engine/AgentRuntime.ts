@@ -29,6 +29,7 @@ import type { RecordOf } from "#lib/contract/records.ts";
 import type { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { type RunOptions, RunToolScheduling } from "#lib/run-options.ts";
 import { effectiveConcurrency } from "#lib/scheduling/effective-concurrency.ts";
+import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { RunToolVisibility } from "#lib/tool-exposure.ts";
 import * as Result from "effect/Result";
 import { makeEphemeralDurability } from "./ephemeral-durability.ts";
@@ -155,10 +156,15 @@ const finish = <Output extends DataSchema, Tools extends Record<string, Tool.Any
   agent: Definition<DataSchema, Output, Tools>,
   context: RunContext,
   end: RunEnd,
+  resolverFailure: AgentError.ApprovalPolicyError | undefined,
 ): Effect.Effect<RunResult<Output["Type"]>, RunError<Tools, E>> =>
   Effect.gen(function* () {
     if (end._tag === "suspended") {
-      return yield* new AgentRunSuspended({ runId: context.runId, waitingFor: end.waitingFor });
+      return yield* new AgentRunSuspended({
+        runId: context.runId,
+        waitingFor: end.waitingFor,
+        ...(resolverFailure === undefined ? {} : { cause: resolverFailure }),
+      });
     }
     const { settled } = end;
     if (settled.outcome === "completed") {
@@ -207,10 +213,16 @@ const observed = <
   observe: (event: RunEvent) => Effect.Effect<void>,
 ): Effect.Effect<RunResult<Output["Type"]>, RunError<Tools, E>, RunServices<Tools, R>> =>
   Effect.gen(function* () {
-    const context = yield* prepare(agent, input, options, runId);
+    const context = yield* prepare(agent, input, options, runId).pipe(
+      Effect.onError((cause) => observe(notStarted(cause))),
+    );
     const resolver = options.approval ?? (yield* ApprovalResolver);
+    const failures: Array<AgentError.ApprovalPolicyError> = [];
     const end = yield* interpret(context, [], []).pipe(
-      Effect.provideService(RunDurability, makeEphemeralDurability(observe, resolver)),
+      Effect.provideService(
+        RunDurability,
+        makeEphemeralDurability(observe, resolver, (failure) => failures.push(failure)),
+      ),
       // Memory refuses no fact: a durability error here is a bug.
       Effect.orDie,
       Effect.onExit((exit) =>
@@ -219,8 +231,14 @@ const observed = <
           : Effect.void,
       ),
     );
-    return yield* finish<Output, Tools, E>(agent, context, end);
+    return yield* finish<Output, Tools, E>(agent, context, end, failures.at(-1));
   });
+
+/** A run whose options or input were refused ends like any other: with one terminal event (RT-02). */
+const notStarted = (cause: Cause.Cause<unknown>): RunEvent =>
+  Cause.hasInterruptsOnly(cause)
+    ? { _tag: "RunInterrupted" }
+    : { _tag: "RunFailed", finishReason: "refused", failure: failureSummary(cause, "RunRefused") };
 
 const defectEvent: RunEvent = {
   _tag: "RunFailed",

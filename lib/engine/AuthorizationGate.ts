@@ -12,8 +12,8 @@ import { buildAuthorizationRequest } from "#lib/authorization/build-request.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type { RecordOf } from "#lib/contract/records.ts";
 import { denialIdOf } from "#lib/durable/derived-ids.ts";
+import { failureSummary } from "#lib/failure-diagnostic.ts";
 import type { ReadyCall } from "./CallRunner.ts";
-import { summarizeFailure } from "./classify-exit.ts";
 import { diagnose } from "./diagnose.ts";
 import type { RunContext } from "./RunContext.ts";
 
@@ -33,7 +33,9 @@ export type AuthorizationOutcome =
       readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
       /** The failure as it was, for an ephemeral caller's error channel (Z-08). */
       readonly cause: Cause.Cause<unknown>;
-    };
+    }
+  /** The policy broke: neither a denial nor a check error (Z-06). */
+  | { readonly _tag: "defect"; readonly cause: Cause.Cause<unknown>; readonly callId: string };
 
 const positionOf = (context: RunContext, turn: number, call: ReadyCall) => ({
   tenantId: context.tenantId,
@@ -58,7 +60,7 @@ const requestFor = (context: RunContext, turn: number, call: ReadyCall) => {
   );
 };
 
-/** Asks about each call in turn; defects and interruption pass through untouched (Z-06). */
+/** Asks about each call in turn; interruption passes through untouched (Z-06). */
 export const authorizeCalls = Effect.fnUntraced(function* (
   context: RunContext,
   turn: number,
@@ -70,8 +72,10 @@ export const authorizeCalls = Effect.fnUntraced(function* (
     );
     if (Exit.isSuccess(exit)) continue;
     const failure = exit.cause.reasons.find(Cause.isFailReason);
-    // Not a typed failure: a defect or an interruption is neither a denial nor a check error.
-    if (failure === undefined) return yield* Effect.failCause(exit.cause as Cause.Cause<never>);
+    if (failure === undefined) {
+      if (Cause.hasDies(exit.cause)) return { _tag: "defect", cause: exit.cause, callId: call.evidence.declared.callId };
+      return yield* Effect.failCause(exit.cause as Cause.Cause<never>); // interruption alone
+    }
     return failure.error instanceof AgentToolAuthorizationDenied
       ? denied(context, turn, call, failure.error)
       : checkFailed(context, turn, call, exit.cause, failure.error);
@@ -100,7 +104,7 @@ const checkFailed = (
       callId: declared.callId,
       toolName: declared.toolName,
       denialId: denialIdOf(position, "check-error"),
-      message: summarizeFailure(error, "AgentToolAuthorizationCheckError").message.slice(0, 2_000),
+      message: failureSummary(error, "AgentToolAuthorizationCheckError").message.slice(0, 2_000),
       diagnosticId: diagnostic.diagnosticId,
     },
   };

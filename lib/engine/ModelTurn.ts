@@ -16,7 +16,8 @@ import { AgentToolCallRejected, type ModelProtocolError } from "#lib/agent-error
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
-import { addPart, completeResponse, makeDraft, type WholeResponse } from "./model-response.ts";
+import { parseJson } from "#lib/contract/json/secure-parse.ts";
+import { addPart, completeResponse, makeDraft, type ResponseDraft, type WholeResponse } from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
 
@@ -51,6 +52,33 @@ const assistantContent = Effect.fnUntraced(function* (
   const content = Result.getOrThrow(toJson(encoded.content));
   return Array.isArray(content) ? content : [content];
 });
+
+/**
+ * Upstream fails a whole response over one call that it cannot read, in words of
+ * its own per provider; here the call is named (F-07, X-09, R36).
+ */
+const rejectedCall = (
+  request: ModelRequest,
+  draft: ResponseDraft,
+  offered: ReadonlySet<string>,
+  error: AiError.AiError,
+): AgentToolCallRejected | undefined => {
+  const { reason } = error;
+  const unoffered = [...draft.begun].find(([, name]) => !offered.has(name));
+  if (unoffered !== undefined) return rejectUnoffered(request, { id: unoffered[0], name: unoffered[1] });
+  if (reason._tag === "ToolNotFoundError") return rejectUnoffered(request, { id: "", name: reason.toolName });
+  if (reason._tag !== "ToolParameterValidationError") return undefined;
+  const [id, name] = [...draft.begun].findLast(([, begun]) => begun === reason.toolName) ?? ["", reason.toolName];
+  const text = draft.argumentTexts.get(id)?.join("");
+  const parsed = text === undefined ? undefined : parseJson(text);
+  const fault = parsed !== undefined && Result.isFailure(parsed) ? ` ${parsed.failure.message}` : "";
+  return new AgentToolCallRejected({
+    toolCallId: id.slice(0, 128),
+    toolName: name.slice(0, 128),
+    reason: "malformed-arguments",
+    message: `The arguments of ${name.slice(0, 128)} (call ${id.slice(0, 128)}) are not JSON that can be used.${fault} Nothing of its batch was started.`,
+  });
+};
 
 const rejectUnoffered = (
   request: ModelRequest,
@@ -98,7 +126,6 @@ export const askModel = (
     const offered = new Set(exposed.map((tool) => tool.name));
     const once = Effect.gen(function* () {
       const draft = makeDraft();
-      let unoffered: { readonly id: string; readonly name: string } | undefined;
       // Stand-ins need no services; `Tool.Any` hides that.
       const parts = LanguageModel.streamText({
         prompt: Prompt.make(request.messages),
@@ -108,13 +135,11 @@ export const askModel = (
       }) as Stream.Stream<Response.AnyPart, AiError.AiError, LanguageModel.LanguageModel>;
       yield* parts.pipe(
         Stream.runForEach((part) => {
-          if (part.type === "tool-params-start" && !offered.has(part.name)) unoffered ??= part;
           const added = addPart(draft, part);
           if (Result.isFailure(added)) return Effect.fail(added.failure);
           return part.type === "text-delta" ? request.onText(part.delta) : Effect.void;
         }),
-        // Upstream fails the whole response over a name it does not know, in words of its own per provider.
-        Effect.mapError((error) => (unoffered === undefined ? error : rejectUnoffered(request, unoffered))),
+        Effect.mapError((error) => (AiError.isAiError(error) ? (rejectedCall(request, draft, offered, error) ?? error) : error)),
       );
       const whole = completeResponse(draft);
       if (Result.isFailure(whole)) return yield* whole.failure;

@@ -32,6 +32,8 @@ export type RunEnd =
 interface LoopState {
   evidence: RunEvidence;
   cause: Cause.Cause<unknown> | undefined;
+  /** Waits for people inside this attempt, which the run's time does not pay for (DU-16). */
+  waitedMillis: number;
 }
 
 /**
@@ -44,7 +46,7 @@ export const interpret = Effect.fnUntraced(function* (
   deliver: ReadonlyArray<RunRecord>,
 ): Effect.fn.Return<RunEnd, DurabilityError, RunDurability | LanguageModel.LanguageModel> {
   const outer = yield* RunDurability;
-  const state: LoopState = { evidence: foldRecords(stored), cause: undefined };
+  const state: LoopState = { evidence: foldRecords(stored), cause: undefined, waitedMillis: 0 };
   const durability = RunDurability.of({
     ...outer,
     record: (records, diagnostics) =>
@@ -55,9 +57,12 @@ export const interpret = Effect.fnUntraced(function* (
       ),
   });
   const startedAt = yield* outer.now;
-  const activeMillis = Effect.map(outer.now, (now) => state.evidence.activeMillis + (now - startedAt));
+  const activeMillis = Effect.map(outer.now, (now) => state.evidence.activeMillis + (now - startedAt - state.waitedMillis));
   return yield* Effect.gen(function* () {
-    if (state.evidence.settled === undefined) yield* startAttempt(context, state, durability, deliver);
+    if (state.evidence.settled === undefined) {
+      yield* startAttempt(context, state, durability, deliver);
+      yield* refuseCorruptEvidence(context, state, durability);
+    }
     for (;;) {
       const next = decideNext(state.evidence, context.attempt);
       const end = yield* act(context, state, durability, next, yield* activeMillis);
@@ -102,6 +107,19 @@ const startAttempt = (
   ]);
 };
 
+/** What is taken up again is checked whole before anything follows from it, complete turns too (F-08). An abort needs no evidence. */
+const refuseCorruptEvidence = Effect.fnUntraced(function* (
+  context: RunContext,
+  state: LoopState,
+  durability: RunDurability["Service"],
+): Effect.fn.Return<void, DurabilityError> {
+  if (state.evidence.abort !== undefined) return;
+  for (const turn of state.evidence.turns) {
+    const checked = yield* Effect.result(checkEvidence(context, turn));
+    if (checked._tag === "Failure") return yield* settleCorrupt(context, state, durability, checked.failure);
+  }
+});
+
 const act = (
   context: RunContext,
   state: LoopState,
@@ -118,8 +136,6 @@ const act = (
       return Effect.asVoid(nextTurn(context, state, durability, next.turn, activeMillis)) as Effect.Effect<undefined, DurabilityError, RunDurability | LanguageModel.LanguageModel>;
     case "SettleAnswered":
       return Effect.gen(function* () {
-        const checked = yield* Effect.result(checkEvidence(context, next.turn));
-        if (checked._tag === "Failure") return yield* settleCorrupt(context, state, durability, checked.failure);
         yield* durability.record(answeredRecords(context, next.turn, next.calls, yield* durability.now));
         return undefined;
       });
@@ -180,9 +196,12 @@ const nextTurn = Effect.fnUntraced(function* (
       settlementRecords(context, undefined, [], budgetSettlement(plan.error), "run-ended"),
     );
   }
-  const outcome = yield* takeTurn(context, state.evidence, turn, plan);
+  const outcome = yield* takeTurn(context, state.evidence, turn, plan, activeMillis);
   state.cause = outcome.cause;
   if (outcome._tag === "recorded") return yield* durability.record(outcome.records);
+  if (outcome._tag === "out-of-budget") {
+    return yield* durability.record(settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"));
+  }
   const { settlement, diagnostics } = failedSettlement(context, outcome.finishReason, turn, outcome.cause);
   return yield* durability.record(settlementRecords(context, undefined, [], settlement, "run-ended"), diagnostics);
 });
@@ -259,7 +278,9 @@ const suspend = Effect.fnUntraced(function* (
       state.evidence.turns.at(-1)?.calls.flatMap((call) =>
         call.requested !== undefined && call.decided === undefined && call.settled === undefined ? [call.requested] : [],
       ) ?? [];
+    const askedAt = yield* durability.now;
     const answers = yield* durability.answers(requests);
+    state.waitedMillis += (yield* durability.now) - askedAt;
     if (answers.length > 0) {
       yield* durability.record(answers);
       if (answers.length === requests.length) return undefined;

@@ -8,7 +8,7 @@ import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { RunEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
-import { exhaustedBudget } from "./turn-plan.ts";
+import { exhaustedBudget, exhaustedTime } from "./turn-plan.ts";
 import type { RunContext } from "./RunContext.ts";
 
 /**
@@ -60,19 +60,21 @@ export const answerRecords = Effect.fnUntraced(function* (
       ],
     };
   }
-  const budget = exhausted === undefined ? undefined : exhaustedBudget(evidence, context.definition.policy, 0);
+  const { id, policy } = context.definition;
   const error: AgentOutputInvalid | AgentBudgetExceeded =
-    budget ??
-    new AgentOutputInvalid({
-      message: `The model's final answer is not the output that agent ${context.definition.id} declares: ${answer.failure}`,
-    });
+    exhausted === undefined
+      ? new AgentOutputInvalid({
+          message: `The model's final answer is not the output that agent ${id} declares: ${answer.failure}`,
+        })
+      : (exhaustedBudget(evidence, policy, 0) ?? exhaustedTime(policy));
   return {
     cause: Cause.fail(error),
     records: [
       {
         ...base,
         outcome: "failed",
-        finishReason: "invalid-output",
+        finishReason: exhausted === undefined ? "invalid-output" : "budget-exhausted",
+        ...(exhausted === undefined ? {} : { exhausted }),
         failure: { errorTag: error._tag, message: error.message },
       },
     ],

@@ -2,9 +2,9 @@ import { deniedResult, expiredResult } from "#lib/approval/result-text.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import type { RunContext } from "./RunContext.ts";
-import { settledResolved, settledUnapproved } from "./settle-call.ts";
+import { settledRejection, settledResolved, settledUnapproved } from "./settle-call.ts";
 
-/** Results of calls that people or the clock answered; no handler runs for them (A-06, A-07, DU-08). */
+/** Results of calls that validation, people or the clock answered; no handler runs for them (A-06, A-07, DU-08). */
 export const answeredRecords = (
   context: RunContext,
   turn: TurnEvidence,
@@ -22,8 +22,11 @@ export const answeredRecords = (
       resultBytes: context.resultBytes,
       endedAt: now,
     };
+    // Stored with its response as a rule; a store that keeps only the rejection gives the same result again (F-08, F-09).
+    if (call.rejection !== undefined) return [settledRejection(base, call.rejection.encodedError)];
     if (call.resolved?.resolution === "completed-with-result") {
-      return [settledResolved(base, "resolution", call.resolved.result ?? null, call.resolved.isFailure ?? false)];
+      const source = call.resolved.actor.kind === "policy" ? "reconciler" : "resolution";
+      return [settledResolved(base, source, call.resolved.result ?? null, call.resolved.isFailure ?? false)];
     }
     switch (call.decided?.decision) {
       case "denied":

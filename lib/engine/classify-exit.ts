@@ -11,6 +11,7 @@ import { AgentToolResultEncodingError } from "#lib/agent-error.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { FailureSummary } from "#lib/contract/records.ts";
+import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { readSelection, selects } from "#lib/exposure/select.ts";
 import { findUnknownOutcome } from "#lib/unknown-outcome.ts";
 
@@ -36,27 +37,10 @@ export type CallOutcome =
   | { readonly _tag: "defect"; readonly cause: Cause.Cause<unknown>; readonly failure: FailureSummary }
   | { readonly _tag: "interrupted" };
 
-/** Tag and safe sentence of any failure value; at most 256 and 16,384 characters (DX-07). */
-export const summarizeFailure = (error: unknown, fallbackTag: string): FailureSummary => {
-  const read = (key: string): string | undefined => {
-    try {
-      const value: unknown = typeof error === "object" && error !== null ? Reflect.get(error, key) : undefined;
-      return typeof value === "string" && value.length > 0 ? value : undefined;
-    } catch {
-      return undefined;
-    }
-  };
-  const message = read("message") ?? (typeof error === "string" ? error : "No message.");
-  return {
-    errorTag: (read("_tag") ?? read("name") ?? fallbackTag).slice(0, 256),
-    message: message.length <= 16_384 ? message : `${message.slice(0, 16_372)} [truncated]`,
-  };
-};
-
 const propagate = (error: unknown): CallOutcome => ({
   _tag: "propagated",
   cause: Cause.fail(error),
-  failure: summarizeFailure(error, "ToolFailure"),
+  failure: failureSummary(error, "ToolFailure"),
 });
 
 /** Void encodes to `undefined`, which JSON has no word for: the model sees `null` (T-05). */
@@ -76,7 +60,7 @@ const classifyFinal = (
     return propagate(encodingError(tool, callId, "not-json", `The result of ${tool.name} is not JSON: ${encoded.failure.message}`));
   }
   if (final.isFailure) {
-    return { _tag: "returned", result: encoded.success, failure: summarizeFailure(final.result, "ToolFailure") };
+    return { _tag: "returned", result: encoded.success, failure: failureSummary(final.result, "ToolFailure") };
   }
   if (!selects(tool)) return { _tag: "succeeded", result: encoded.success, selection: undefined };
   const selection = readSelection({ toolCallId: callId, toolName: tool.name }, final.result, tools);
@@ -115,7 +99,7 @@ export const classifyExit = (
             `The result of ${tool.name} does not encode with its declared schema.`,
           ),
         )
-      : { _tag: "propagated", cause: exit.cause, failure: summarizeFailure(failure.error, "ToolFailure") };
+      : { _tag: "propagated", cause: exit.cause, failure: failureSummary(failure.error, "ToolFailure") };
   }
   const defect = exit.cause.reasons.find(Cause.isDieReason);
   if (defect !== undefined) {

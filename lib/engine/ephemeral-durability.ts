@@ -4,6 +4,7 @@
  */
 import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
+import type { ApprovalPolicyError } from "#lib/agent-error.ts";
 import type { RunEvent } from "#lib/contract/events.ts";
 import type { Actor, RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { resolveApprovals } from "#lib/approval/resolve-approvals.ts";
@@ -13,16 +14,17 @@ import { RunDurability } from "./RunDurability.ts";
 
 /** Sends the answers of a batch's requests through the run's resolver. */
 const answersBy =
-  (resolver: ApprovalResolverShape) =>
+  (resolver: ApprovalResolverShape, onFailure: (failure: ApprovalPolicyError) => void) =>
   (requests: ReadonlyArray<RecordOf<"ApprovalRequested">>) =>
     Effect.gen(function* () {
       if (requests.length === 0) return [];
-      const { outcomes } = yield* resolveApprovals(
+      const { failures, outcomes } = yield* resolveApprovals(
         requests.map(({ request }) => request),
         // Rules were asked when the batch was gated; what is left is for people.
         { decide: () => Effect.succeed({ _tag: "defer" }) },
         resolver,
       );
+      for (const failure of failures) onFailure(failure);
       const decidedAt = yield* Clock.currentTimeMillis;
       return requests.flatMap((requested, index): ReadonlyArray<RecordOf<"ApprovalDecided">> => {
         const outcome = outcomes[index];
@@ -64,10 +66,14 @@ const decisionEvents = (record: RunRecord): ReadonlyArray<RunEvent> =>
       ]
     : [];
 
-/** @param observe must not wait: a slow reader never holds a run back (B-10) */
+/**
+ * @param observe must not wait: a slow reader never holds a run back (B-10)
+ * @param onResolverFailure hears why the resolver could not answer, in its own type (A-10)
+ */
 export const makeEphemeralDurability = (
   observe: (event: RunEvent) => Effect.Effect<void>,
   resolver: ApprovalResolverShape,
+  onResolverFailure: (failure: ApprovalPolicyError) => void,
 ): RunDurability["Service"] =>
   RunDurability.of({
     record: (records) =>
@@ -77,6 +83,6 @@ export const makeEphemeralDurability = (
         { discard: true },
       ),
     emit: observe,
-    answers: answersBy(resolver),
+    answers: answersBy(resolver, onResolverFailure),
     now: Clock.currentTimeMillis,
   });

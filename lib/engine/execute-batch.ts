@@ -37,7 +37,8 @@ export const executeBatch = Effect.fnUntraced(function* (
     const endedAt = yield* durability.now;
     yield* durability.record(
       drifted.map(({ call, reason }) =>
-        call.prepared === undefined
+        // An operator who lets a call run again has settled the doubt; there is only nothing left to run it with.
+        call.prepared === undefined || call.resolved !== undefined
           ? settledNotExecuted(
               {
                 runId: context.runId,
@@ -57,6 +58,7 @@ export const executeBatch = Effect.fnUntraced(function* (
     return { _tag: "recorded", cause: undefined };
   }
   const outcome = yield* authorizeCalls(context, number, ready);
+  if (outcome._tag === "defect") return outcome;
   if (outcome._tag === "refused") {
     yield* durability.record([outcome.record], outcome.diagnostics);
     return { _tag: "recorded", cause: outcome.cause };

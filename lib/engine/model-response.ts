@@ -28,6 +28,8 @@ export interface RawCall {
 export interface ResponseDraft {
   readonly parts: Array<Response.AnyPart>;
   readonly open: Set<string>;
+  /** Names of the calls whose arguments began, by call id. */
+  readonly begun: Map<string, string>;
   readonly argumentTexts: Map<string, Array<string>>;
   partCount: number;
   bytes: number;
@@ -48,6 +50,7 @@ export interface WholeResponse {
 export const makeDraft = (): ResponseDraft => ({
   parts: [],
   open: new Set(),
+  begun: new Map(),
   argumentTexts: new Map(),
   partCount: 0,
   bytes: 0,
@@ -107,6 +110,8 @@ const take = (
 ): Result.Result<ResponseDraft, ModelProtocolError> => {
   switch (part.type) {
     case "tool-params-start":
+      draft.begun.set(part.id, part.name);
+      return Result.succeed(draft);
     case "tool-params-end":
       return Result.succeed(draft);
     case "tool-params-delta": {
@@ -159,6 +164,8 @@ export const completeResponse = (
         ]
       : [],
   );
+  const lost = lostCall(draft, calls);
+  if (lost !== undefined) return refuse("incomplete-response", lost);
   const seen = new Set<string>();
   for (const { callId } of calls) {
     if (!Schema.is(ToolCallId)(callId)) {
@@ -176,6 +183,17 @@ export const completeResponse = (
     finishReason: draft.finishReason,
     usage: draft.usage,
   });
+};
+
+/** A call that the response announces and does not contain; it would be dropped without a word (R58, R59, R77). */
+const lostCall = (draft: ResponseDraft, calls: ReadonlyArray<RawCall>): string | undefined => {
+  const whole = new Set(calls.map(({ callId }) => callId));
+  for (const [callId, toolName] of draft.begun) {
+    if (!whole.has(callId)) return `The response began a call of ${JSON.stringify(toolName.slice(0, 128))} and never completed it.`;
+  }
+  return draft.finishReason === "tool-calls" && calls.length === 0
+    ? "The model stopped to call tools, but its response contains no tool call; the provider may have sent the call as text."
+    : undefined;
 };
 
 const textOf = (parts: ReadonlyArray<Response.AnyPart>): string =>

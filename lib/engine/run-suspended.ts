@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema";
+import { Value as PrivateCause } from "#lib/failure-diagnostic.ts";
 
 /**
  * An ephemeral run let go because a person must decide: an approval nobody
@@ -7,6 +8,8 @@ import * as Schema from "effect/Schema";
 export class AgentRunSuspended extends Schema.TaggedError<AgentRunSuspended>()("AgentRunSuspended", {
   runId: Schema.String,
   waitingFor: Schema.Literals(["approval", "unknown"]),
+  /** Why the approval resolver could not answer, where it failed. */
+  cause: Schema.optionalKey(PrivateCause),
 }) {
   override get message() {
     return this.waitingFor === "approval"

@@ -5,7 +5,7 @@ import { ToolCallId } from "#lib/contract/ids.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
-import { summarizeFailure } from "./classify-exit.ts";
+import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { diagnose } from "./diagnose.ts";
 import { unknownRecord } from "./recover-calls.ts";
 import type { RunContext } from "./RunContext.ts";
@@ -78,7 +78,7 @@ export const failedSettlement = (
     callId: ToolCallId.make(callId),
   };
   const diagnostic = diagnose(position, `${finishReason}-${context.attempt}`, context.definition.id, cause);
-  const summary = summarizeFailure(Cause.squash(cause), "Failure");
+  const summary = failureSummary(Cause.squash(cause), "Failure");
   return {
     diagnostics: [diagnostic],
     settlement: {

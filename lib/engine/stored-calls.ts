@@ -9,6 +9,7 @@ import * as Result from "effect/Result";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
+import type { JsonObject } from "#lib/contract/json/json.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { withdrawnTools } from "#lib/exposure/resume-exposure.ts";
@@ -30,33 +31,67 @@ const corrupt = (context: RunContext, call: CallEvidence, what: string): Evidenc
   });
 
 /**
- * Every call of the batch is looked at, settled ones too: a rejection must be
- * there for a call that was rejected, tied to the very arguments (F-08).
+ * What of a stored call contradicts itself, if anything. A rejection must be there
+ * for a call that was rejected, tied to the very arguments, and only for such a
+ * call; an approval must belong to this call, to its request and to its arguments.
+ */
+const contradictionOf = (turn: TurnEvidence, call: CallEvidence): string | undefined => {
+  const { declared, rejection, settled } = call;
+  if (writtenParameters(turn, declared.callId) !== canonicalJson(declared.parameters)) {
+    return "has other arguments than the stored response declares";
+  }
+  if (rejection !== undefined) {
+    if (declared.effectiveParameters !== undefined) return "has a rejection although its arguments passed validation";
+    return canonicalJson(rejection.parameters) === canonicalJson(declared.parameters)
+      ? undefined
+      : "was rejected for other arguments than it has now";
+  }
+  if (settled?.kind === "rejected") return "has a rejected result but no rejection on record";
+  if (declared.effectiveParameters === undefined) return "has no arguments that passed validation";
+  if (digestOf(declared.effectiveParameters) !== declared.parametersDigest) return "does not match the digest of its arguments";
+  return approvalContradictionOf(call);
+};
+
+/** An answer counts only for the request that was made for these arguments (A-09, A-12, R04, R05). */
+const approvalContradictionOf = ({ declared, decided, requested }: CallEvidence): string | undefined => {
+  if (declared.needsApproval !== (requested !== undefined)) {
+    return declared.needsApproval ? "needs an approval that was never asked for" : "has an approval request that it does not need";
+  }
+  if (requested !== undefined && requested.request.parametersDigest !== declared.parametersDigest) {
+    return "was shown to people with other arguments than it has now";
+  }
+  if (decided === undefined) return undefined;
+  if (decided.parametersDigest !== declared.parametersDigest) return "was decided for other arguments than it has now";
+  return decided.requestId === requested?.requestId ? undefined : "has a decision that answers no request of it";
+};
+
+/** Canonical arguments of a call in the stored assistant message, where the model wrote them. */
+const writtenParameters = (turn: TurnEvidence, callId: string): string | undefined => {
+  for (const part of turn.recorded.response) {
+    if (part === null || typeof part !== "object" || Array.isArray(part)) continue;
+    const { type, id, params } = part as JsonObject; // neither null nor an array
+    if (type === "tool-call" && id === callId) return canonicalJson(params ?? null);
+  }
+  return undefined;
+};
+
+/**
+ * Looks at every call of a stored turn, settled ones too: a result alone excuses
+ * nothing (F-08). A turn whose preflight refused it is not looked at, since
+ * nothing of it can run; neither are calls that the provider executed (Z-10).
  */
 export const checkEvidence = (
   context: RunContext,
   turn: TurnEvidence,
-): Effect.Effect<void, EvidenceCorrupt> =>
-  Effect.gen(function* () {
-    for (const call of turn.calls) {
-      const { declared, rejection, settled } = call;
-      if (declared.providerExecuted) continue;
-      if (rejection !== undefined) {
-        if (canonicalJson(rejection.parameters) !== canonicalJson(declared.parameters)) {
-          return yield* corrupt(context, call, "was rejected for other arguments than it has now");
-        }
-        continue;
-      }
-      if (settled?.kind === "rejected") return yield* corrupt(context, call, "has a rejected result but no rejection on record");
-      if (declared.effectiveParameters === undefined) return yield* corrupt(context, call, "has no arguments that passed validation");
-      if (digestOf(declared.effectiveParameters) !== declared.parametersDigest) {
-        return yield* corrupt(context, call, "does not match the digest of its arguments");
-      }
-      if (call.decided !== undefined && call.decided.parametersDigest !== declared.parametersDigest) {
-        return yield* corrupt(context, call, "was decided for other arguments than it has now");
-      }
-    }
-  });
+): Effect.Effect<void, EvidenceCorrupt> => {
+  if (turn.recorded.refusal !== undefined) return Effect.void;
+  for (const call of turn.calls) {
+    if (call.declared.providerExecuted) continue;
+    const contradiction = contradictionOf(turn, call);
+    if (contradiction !== undefined) return Effect.fail(corrupt(context, call, contradiction));
+  }
+  return Effect.void;
+};
 
 const driftOf = (context: RunContext, call: CallEvidence): string | undefined => {
   const { tools } = context.definition.toolkit;

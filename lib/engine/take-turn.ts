@@ -7,18 +7,22 @@
 import * as Cause from "effect/Cause";
 import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
 import * as Result from "effect/Result";
+import type * as AiError from "effect/unstable/ai/AiError";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Prompt from "effect/unstable/ai/Prompt";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
+import type { AgentBudgetExceeded, AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
-import type { DeclaredCall, RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type { Json, JsonObject } from "#lib/contract/json/json.ts";
+import type { DeclaredCall, ParameterRejection, RecordOf, RunRecord } from "#lib/contract/records.ts";
 import type { RunEvidence } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
+import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { effectiveDigest, gateBatch, type GatedBatch } from "./ApprovalGate.ts";
-import { summarizeFailure } from "./classify-exit.ts";
 import { conversation } from "./conversation.ts";
 import { exposeTools } from "./expose-tools.ts";
 import type { RawCall } from "./model-response.ts";
@@ -27,12 +31,14 @@ import { type CheckedBatch, type CheckedCall, preflight } from "./Preflight.ts";
 import type { RunContext } from "./RunContext.ts";
 import { RunDurability } from "./RunDurability.ts";
 import { settledNotExecuted, settledRejection } from "./settle-call.ts";
-import { countCalls, type TurnPlan } from "./turn-plan.ts";
+import { type Asking, countCalls, exhaustedTime, timeToAnswer } from "./turn-plan.ts";
 
 /** The records of one turn, or why there is none: the run then fails with that cause. */
 export type TurnOutcome =
   | { readonly _tag: "recorded"; readonly records: ReadonlyArray<RunRecord>; readonly cause: Cause.Cause<unknown> | undefined }
-  | { readonly _tag: "failed"; readonly finishReason: "model-failure" | "refused"; readonly cause: Cause.Cause<unknown> };
+  | { readonly _tag: "failed"; readonly finishReason: "model-failure" | "refused"; readonly cause: Cause.Cause<unknown> }
+  /** The run's time was used up while the model was being asked, or its last answer was none (F-14, RT-01). */
+  | { readonly _tag: "out-of-budget"; readonly error: AgentBudgetExceeded; readonly cause: Cause.Cause<unknown> };
 
 const failed = (finishReason: "model-failure" | "refused") => (cause: Cause.Cause<unknown>): TurnOutcome => ({
   _tag: "failed",
@@ -60,7 +66,8 @@ export const takeTurn = Effect.fnUntraced(function* (
   context: RunContext,
   evidence: RunEvidence,
   turn: number,
-  plan: Exclude<TurnPlan, { readonly _tag: "stop" }>,
+  plan: Asking,
+  activeMillis: number,
 ): Effect.fn.Return<TurnOutcome, never, RunDurability | LanguageModel.LanguageModel> {
   const durability = yield* RunDurability;
   const { definition } = context;
@@ -77,10 +84,11 @@ export const takeTurn = Effect.fnUntraced(function* (
       codec: context.codec,
       forbidTools: plan._tag === "final-answer",
       onText: makeTextObserver(turn, durability.emit),
-    }),
+    }).pipe(Effect.timeoutOption(timeToAnswer(plan, definition.policy, activeMillis))),
   );
-  if (Result.isFailure(asked)) return failed("model-failure")(Cause.fail(asked.failure));
-  const response = asked.success;
+  if (Result.isFailure(asked)) return failedRequest(plan, asked.failure);
+  if (Option.isNone(asked.success)) return outOfBudget(exhaustedTime(definition.policy));
+  const response = asked.success.value;
   const recorded = (more: Partial<RecordOf<"TurnRecorded">>): RecordOf<"TurnRecorded"> => ({
     _tag: "TurnRecorded",
     runId: context.runId,
@@ -100,26 +108,37 @@ export const takeTurn = Effect.fnUntraced(function* (
     preflight(response.calls, definition.toolkit.tools, exposure.success.exposed, context.codec),
   );
   if (Result.isFailure(checked)) {
-    const refusal = summarizeFailure(checked.failure, "AgentToolCallRejected");
+    const refusal = failureSummary(checked.failure, "AgentToolCallRejected");
     return { _tag: "recorded", records: [recorded({ refusal })], cause: Cause.fail(checked.failure) };
   }
   const now = yield* durability.now;
   if (exceedsCallBudget(context, evidence, response)) {
-    return { _tag: "recorded", records: overBudget(context, turn, checked.success, recorded, now), cause: undefined };
+    return { _tag: "recorded", records: overBudget(context, turn, response.response, checked.success, recorded, now), cause: undefined };
   }
   const gated = yield* Effect.result(
     gateBatch(context, turn, checked.success, Prompt.make(messages).content, now),
   );
   if (Result.isFailure(gated)) {
-    const refusal = summarizeFailure(gated.failure, "ApprovalPolicyError");
+    const refusal = failureSummary(gated.failure, "ApprovalPolicyError");
     return { _tag: "recorded", records: [recorded({ refusal })], cause: Cause.fail(gated.failure) };
   }
   return {
     _tag: "recorded",
-    records: acceptedTurn(context, turn, checked.success, gated.success, recorded, now),
+    records: acceptedTurn(context, turn, response.response, checked.success, gated.success, recorded, now),
     cause: undefined,
   };
 });
+
+/** Why there is no response. A last answer that calls tools all the same leaves the budget as the reason (F-14). */
+const failedRequest = (
+  plan: Asking,
+  error: AiError.AiError | ModelProtocolError | AgentToolCallRejected,
+): TurnOutcome => {
+  if (error._tag !== "AgentToolCallRejected") return failed("model-failure")(Cause.fail(error));
+  return plan._tag === "final-answer" ? outOfBudget(plan.error) : failed("refused")(Cause.fail(error));
+};
+
+const outOfBudget = (error: AgentBudgetExceeded): TurnOutcome => ({ _tag: "out-of-budget", error, cause: Cause.fail(error) });
 
 const exceedsCallBudget = (context: RunContext, evidence: RunEvidence, response: ModelTurnResponse): boolean =>
   countCalls(evidence) + response.calls.length > context.definition.policy.maxToolCalls;
@@ -140,11 +159,16 @@ const settlementBase = (context: RunContext, turn: number, call: CheckedCall, en
 const overBudget = (
   context: RunContext,
   turn: number,
+  response: ReadonlyArray<Json>,
   batch: CheckedBatch,
   recorded: MakeTurn,
   now: number,
 ): ReadonlyArray<RunRecord> => [
-  recorded({ calls: batch.calls.map((call) => declaredCall(call, false)) }),
+  recorded({
+    response: asDeclared(response, batch),
+    calls: batch.calls.map((call) => declaredCall(call, false)),
+    rejections: rejectionsOf(batch),
+  }),
   ...batch.calls.map((call) =>
     settledNotExecuted(
       settlementBase(context, turn, call, now),
@@ -157,6 +181,7 @@ const overBudget = (
 const acceptedTurn = (
   context: RunContext,
   turn: number,
+  response: ReadonlyArray<Json>,
   batch: CheckedBatch,
   gated: GatedBatch,
   recorded: MakeTurn,
@@ -165,8 +190,9 @@ const acceptedTurn = (
   const rejected = batch.calls.filter((call) => call._tag === "rejected");
   return [
     recorded({
+      response: asDeclared(response, batch),
       calls: batch.calls.map((call) => declaredCall(call, gated.needsApproval.has(call.callId))),
-      rejections: rejected.map(({ callId, parameters, encodedError }) => ({ callId, parameters, encodedError })),
+      rejections: rejectionsOf(batch),
     }),
     ...rejected.map((call) => settledRejection(settlementBase(context, turn, call, now), call.encodedError)),
     ...gated.requests,
@@ -174,11 +200,34 @@ const acceptedTurn = (
   ];
 };
 
+const rejectionsOf = (batch: CheckedBatch): ReadonlyArray<ParameterRejection> =>
+  batch.calls.flatMap((call) =>
+    call._tag === "rejected"
+      ? [{ callId: call.callId, parameters: call.parameters, encodedError: call.encodedError }]
+      : [],
+  );
+
+const parametersOf = (call: CheckedCall): Json =>
+  call._tag === "executable" ? call.arguments.parameters : call.parameters;
+
+/**
+ * The assistant message with the very arguments that the calls declare: the
+ * engine reads them from the model's own text, upstream from its own parse. One
+ * value in both places is what lets a later reader see that neither was changed (F-08).
+ */
+const asDeclared = (response: ReadonlyArray<Json>, batch: CheckedBatch): ReadonlyArray<Json> =>
+  response.map((part) => {
+    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
+    const object = part as JsonObject; // neither null nor an array
+    const call = object["type"] === "tool-call" ? batch.calls.find(({ callId }) => callId === object["id"]) : undefined;
+    return call === undefined ? part : { ...object, params: parametersOf(call) };
+  });
+
 const declaredCall = (call: CheckedCall, needsApproval: boolean): DeclaredCall => ({
   callId: call.callId,
   index: call.index,
   toolName: call.toolName,
-  parameters: call._tag === "executable" ? call.arguments.parameters : call.parameters,
+  parameters: parametersOf(call),
   ...(call._tag === "executable" ? { effectiveParameters: call.arguments.effective } : {}),
   parametersDigest:
     call._tag === "executable" ? effectiveDigest(call) : Digest.make(digestOf(call.parameters)),

@@ -2,6 +2,7 @@
  * Whether the next turn is an ordinary one, a constrained last answer, or none at
  * all because a limit is reached (F-13, F-14, RT-01). Pure.
  */
+import * as Duration from "effect/Duration";
 import { AgentBudgetExceeded, AgentRepeatedFailureError } from "#lib/agent-error.ts";
 import type { RunPolicy } from "#lib/agent/policy.ts";
 import type { CallEvidence, RunEvidence } from "#lib/durable/run-state.ts";
@@ -10,8 +11,11 @@ export type Budget = "turns" | "toolCalls" | "duration";
 
 export type TurnPlan =
   | { readonly _tag: "ordinary" }
-  | { readonly _tag: "final-answer"; readonly for: Budget }
+  | { readonly _tag: "final-answer"; readonly for: Budget; readonly error: AgentBudgetExceeded }
   | { readonly _tag: "stop"; readonly error: AgentBudgetExceeded | AgentRepeatedFailureError };
+
+/** A plan with a request. */
+export type Asking = Exclude<TurnPlan, { readonly _tag: "stop" }>;
 
 /** Calls that count: every declared one, rejected ones included, but not those a budget refused (F-06, F-13). */
 const counts = (call: CallEvidence): boolean =>
@@ -20,22 +24,24 @@ const counts = (call: CallEvidence): boolean =>
 export const countCalls = (evidence: RunEvidence): number =>
   evidence.turns.reduce((sum, turn) => sum + turn.calls.filter(counts).length, 0);
 
-/** Failed calls in a row up to now, folded per turn in declaration order; a success starts again at 0. */
-export const failureStreak = (evidence: RunEvidence): { readonly length: number; readonly last: CallEvidence | undefined } => {
+/**
+ * The call with which `limit` calls in a row had failed, folded per turn in
+ * declaration order; a success starts again at 0. A batch that reaches the limit
+ * has reached it, whatever is declared after (F-13).
+ */
+export const failureAtLimit = (evidence: RunEvidence, limit: number): CallEvidence | undefined => {
+  if (limit === 0) return undefined;
   let length = 0;
-  let last: CallEvidence | undefined;
   for (const turn of evidence.turns) {
     for (const call of turn.calls.filter(counts)) {
       const { settled } = call;
       if (settled === undefined) continue;
       if (!settled.isFailure) length = 0;
-      else if (settled.kind === "failed" || settled.kind === "rejected") {
-        length += 1;
-        last = call;
-      }
+      else if (settled.kind === "failed" || settled.kind === "rejected") length += 1;
+      if (length === limit) return call;
     }
   }
-  return { length, last };
+  return undefined;
 };
 
 const exhausted = (dimension: Budget, limit: number, seen: number): AgentBudgetExceeded =>
@@ -45,6 +51,19 @@ const exhausted = (dimension: Budget, limit: number, seen: number): AgentBudgetE
     seen,
     message: `The run reached its limit of ${limit} ${dimension === "toolCalls" ? "tool calls" : dimension === "turns" ? "turns" : "active milliseconds"}; seen ${seen}.`,
   });
+
+/** The run's active time is used up. */
+export const exhaustedTime = (policy: RunPolicy, activeMillis = policy.maxDurationMillis): AgentBudgetExceeded =>
+  exhausted("duration", policy.maxDurationMillis, activeMillis);
+
+/** A last answer is asked for when time may be used up already; it gets this much of its own (F-14). */
+const finalAnswerMillis = 60_000;
+
+/** How long the model may take for its answer: what is left of the run's active time (RT-01). */
+export const timeToAnswer = (plan: Asking, policy: RunPolicy, activeMillis: number): Duration.Duration => {
+  const remaining = Math.max(0, policy.maxDurationMillis - activeMillis);
+  return Duration.millis(plan._tag === "final-answer" ? Math.max(remaining, finalAnswerMillis) : remaining);
+};
 
 /** Which budget is used up before the next request, if any. */
 export const exhaustedBudget = (
@@ -57,23 +76,23 @@ export const exhaustedBudget = (
   );
   const calls = countCalls(evidence);
   if (refused) return exhausted("toolCalls", policy.maxToolCalls, calls);
-  if (activeMillis >= policy.maxDurationMillis) return exhausted("duration", policy.maxDurationMillis, activeMillis);
+  if (activeMillis >= policy.maxDurationMillis) return exhaustedTime(policy, activeMillis);
   if (evidence.turns.length >= policy.maxTurns) return exhausted("turns", policy.maxTurns, evidence.turns.length);
   return undefined;
 };
 
 export const planTurn = (evidence: RunEvidence, policy: RunPolicy, activeMillis: number): TurnPlan => {
-  const streak = failureStreak(evidence);
-  if (policy.repeatedFailureLimit > 0 && streak.length >= policy.repeatedFailureLimit && streak.last !== undefined) {
-    const { declared } = streak.last;
+  const limit = policy.repeatedFailureLimit;
+  const last = failureAtLimit(evidence, limit)?.declared;
+  if (last !== undefined) {
     return {
       _tag: "stop",
       error: new AgentRepeatedFailureError({
-        toolCallId: declared.callId,
-        toolName: declared.toolName,
-        limit: policy.repeatedFailureLimit,
-        seen: streak.length,
-        message: `${streak.length} tool calls in a row failed, the last one of ${declared.toolName}; the limit is ${policy.repeatedFailureLimit}.`,
+        toolCallId: last.callId,
+        toolName: last.toolName,
+        limit,
+        seen: limit,
+        message: `${limit} tool calls in a row failed, the last one of ${last.toolName}; the limit is ${limit}.`,
       }),
     };
   }
@@ -82,6 +101,6 @@ export const planTurn = (evidence: RunEvidence, policy: RunPolicy, activeMillis:
   // The last answer was given already and declared calls again: there is no second one.
   const answered = evidence.turns.at(-1)?.recorded.finalAnswerFor !== undefined;
   return policy.onExhaustion === "final-answer" && !answered
-    ? { _tag: "final-answer", for: budget.dimension }
+    ? { _tag: "final-answer", for: budget.dimension, error: budget }
     : { _tag: "stop", error: budget };
 };
