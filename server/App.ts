@@ -19,8 +19,16 @@ import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.t
 import { RetailPolicy } from "#server/demo/policy.ts";
 import { readyMadeRequests } from "#server/demo/requests.ts";
 import { retailDesk, RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
-import { Surroundings } from "#server/launch/Surroundings.ts";
+import { nextPages } from "#server/http/NextPages.ts";
+import { OwnHosts } from "#server/http/OwnHosts.ts";
+import { apiRoutes } from "#server/http/routes.ts";
+import { startServer } from "#server/http/Server.ts";
+import type { ApiServices } from "#server/http/services.ts";
+import { Listening, Surroundings } from "#server/launch/Surroundings.ts";
+import { ModelBinding } from "#server/model/ModelBinding.ts";
 import { modelLayer } from "#server/model/Models.ts";
+import { seedInstallation } from "#server/operator/seed-installation.ts";
+import { packageRoot } from "#server/package-root.ts";
 import { Audit } from "#server/postgres/AuditPg.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { Diagnostics } from "#server/postgres/DiagnosticsPg.ts";
@@ -100,4 +108,48 @@ export const hostLayer = Layer.mergeAll(workLayer, catalogueLayer, toolSchemasLa
   Layer.provideMerge(shopLayer),
   Layer.provideMerge(storeLayer),
   Layer.provide(NodeServices.layer),
+);
+
+/** Browsers reach the console under this host when a proxy stands in front. */
+const ownHostsLayer = Layer.effect(
+  OwnHosts,
+  Effect.map(ServerConfig, ({ publicUrl }) =>
+    Option.match(publicUrl, { onNone: () => [], onSome: (url) => [new URL(url).host] }),
+  ),
+);
+
+const development = process.env["NODE_ENV"] === "development";
+
+const notesOf = Effect.gen(function* () {
+  const { modelId, isRehearsal } = yield* ModelBinding;
+  const { databaseOrigin } = yield* Surroundings;
+  return [
+    databaseOrigin === "external" ? "database: DATABASE_URL" : "database: PostgreSQL in the data folder",
+    isRehearsal
+      ? "model: rehearsal (rules, no AI); set OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY for a real one"
+      : `model: ${modelId}`,
+  ];
+});
+
+const listening = Effect.gen(function* () {
+  const { host, port, adminToken, publicUrl } = yield* ServerConfig;
+  const invitation = yield* seedInstallation(adminToken);
+  const pages = yield* nextPages({ folder: packageRoot, development, host, port });
+  const services = yield* Effect.context<ApiServices>();
+  const bound = yield* startServer(
+    { host, port, development, pages },
+    apiRoutes.pipe(Layer.provide(Layer.succeedContext(services))),
+  );
+  const origin = Option.getOrElse(publicUrl, () => `http://${host}:${bound.port}`);
+  return Listening.of({
+    origin,
+    signInLink: Option.map(invitation, ({ path }) => `${origin}${path}`),
+    notes: yield* notesOf,
+  });
+});
+
+/** The whole host: work, API and console on one port. */
+export const layerApp = Layer.effect(Listening, listening).pipe(
+  Layer.provide(ownHostsLayer),
+  Layer.provide(hostLayer),
 );

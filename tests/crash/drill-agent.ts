@@ -1,0 +1,78 @@
+/** The agent of the crash drill: one tool of each execution class, one gated, one denied, and a model that follows a script. */
+import { Effect, Schema } from "effect";
+import { SqlClient } from "effect/unstable/sql";
+import { Tool, Toolkit } from "effect/unstable/ai";
+import * as Agent from "#lib/agent/Agent.ts";
+import { CurrentToolCall } from "#lib/current-tool-call.ts";
+import { ToolExecutionClass } from "#lib/durable-step.ts";
+import { ReachFailpoint } from "#lib/testing/failpoints.ts";
+import type { RecordedRequest } from "#lib/testing/recorded-request.ts";
+import { type ScriptedTurn, text, toolCalls } from "#lib/testing/scripted-turn.ts";
+
+const amount = Schema.Struct({ amount: Schema.Int });
+const Look = Tool.make("look", { success: Schema.String }).annotate(ToolExecutionClass, "readonly");
+const Charge = Tool.make("charge", { parameters: amount, success: Schema.String });
+const Mark = Tool.make("mark", { parameters: amount, success: Schema.String }).annotate(ToolExecutionClass, "idempotent");
+const Refund = Tool.make("refund", { parameters: amount, success: Schema.String, needsApproval: true });
+
+export const drillToolkit = Toolkit.make(Look, Charge, Mark, Refund);
+
+export const drillAgent = Agent.make("drill", {
+  input: Schema.String,
+  output: Schema.String,
+  instructions: "Follow the script.",
+  toolkit: drillToolkit,
+});
+
+/**
+ * An effect at a provider: a row in a table of its own, committed outside of
+ * every transaction of the host. `idempotent` effects are written once per key,
+ * as such a provider does.
+ */
+const effect = (tool: string, isIdempotent: boolean) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient;
+    const reach = yield* ReachFailpoint;
+    const call = yield* CurrentToolCall;
+    const key = call?.idempotencyKey ?? "";
+    yield* reach("handler:before-effect");
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* isIdempotent
+          ? sql`INSERT INTO drill_effects (run_id, tool, key) SELECT ${call?.runId ?? ""}, ${tool}, ${key}
+              WHERE NOT EXISTS (SELECT FROM drill_effects WHERE key = ${key})`
+          : sql`INSERT INTO drill_effects (run_id, tool, key) VALUES (${call?.runId ?? ""}, ${tool}, ${key})`;
+        yield* reach("handler:during-effect");
+      }),
+    );
+    yield* reach("handler:after-effect");
+    return `${tool} done`;
+  }).pipe(Effect.orDie);
+
+export const drillHandlers = drillToolkit.toLayer(
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient;
+    const run = (tool: string, isIdempotent: boolean) =>
+      Effect.provideService(effect(tool, isIdempotent), SqlClient.SqlClient, sql);
+    return drillToolkit.of({
+      look: () => Effect.succeed("seen"),
+      charge: () => run("charge", false),
+      mark: () => run("mark", true),
+      refund: () => run("refund", false),
+    });
+  }),
+);
+
+/** Answers by what the conversation already holds, so that it needs no memory across processes. */
+export const drillScript = (request: RecordedRequest): ScriptedTurn => {
+  const results = request.prompt.content.filter((message) => message.role === "tool").length;
+  if (results === 0) {
+    return toolCalls([
+      { id: "look", name: "look" },
+      { id: "charge", name: "charge", params: { amount: 1 } },
+      { id: "mark", name: "mark", params: { amount: 2 } },
+    ]);
+  }
+  if (results === 1) return toolCalls([{ id: "refund", name: "refund", params: { amount: 3 } }]);
+  return text("finished");
+};

@@ -1,0 +1,192 @@
+/**
+ * One host process of the crash drill: admits the run (idempotently), drives it
+ * through the cluster, approves what waits, and ends when the run is settled or
+ * in doubt. `DRILL_FAILPOINT` kills it with SIGKILL at that place.
+ */
+import { NodeRuntime } from "@effect/platform-node";
+import { Effect, Layer, Option, Redacted, Schema } from "effect";
+import { SqlClient, SqlSchema } from "effect/unstable/sql";
+import * as Agent from "#lib/agent/Agent.ts";
+import {
+  AgentId,
+  ApprovalRequestId,
+  CommandId,
+  Digest,
+  OperatorId,
+  RunId,
+  TenantId,
+  UnknownId,
+  WorkerId,
+} from "#lib/contract/ids.ts";
+import type { Actor } from "#lib/contract/records.ts";
+import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { Wakes } from "#lib/durable/Wakes.ts";
+import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
+import { RunToolAuthorization } from "#lib/run-options.ts";
+import { AgentToolAuthorizationCheckError } from "#lib/agent-error.ts";
+import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
+import { around, journalLayer, ledgerLayer, ReachFailpoint } from "#lib/testing/failpoints.ts";
+import { ScriptedModel } from "#lib/testing/ScriptedModel.ts";
+import { toolSchemasLayer } from "#server/agents/RegistryCatalogue.ts";
+import { singleProcessLayer } from "#server/cluster/placement.ts";
+import { sweeperLayer } from "#server/cluster/Sweeper.ts";
+import { threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
+import { abortRun } from "#server/operator/abort-run.ts";
+import { decideApproval } from "#server/operator/decide-approval.ts";
+import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
+import { Audit } from "#server/postgres/AuditPg.ts";
+import * as Database from "#server/postgres/Database.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import * as EventLogPg from "#server/postgres/EventLogPg.ts";
+import * as JournalPg from "#server/postgres/JournalPg.ts";
+import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { drillAgent, drillHandlers, drillScript } from "./drill-agent.ts";
+
+const failpoint = process.env["DRILL_FAILPOINT"] ?? "";
+const key = process.env["DRILL_KEY"] ?? "drill-key-0";
+const resolves = process.env["DRILL_RESOLVE"] === "1";
+const tenantId = TenantId.make("default");
+const scenario = process.env["DRILL_SCENARIO"] ?? "work";
+const requester: Actor = { kind: "operator", id: "op-requester", name: "Requester" };
+const approver = {
+  tenantId,
+  operatorId: OperatorId.make("opr_drill"),
+  name: "Drill",
+  email: "drill@localhost",
+  role: "admin",
+  proof: "bearer",
+  credentialDigest: "0".repeat(64),
+} as const;
+
+const reachLayer = Layer.succeed(ReachFailpoint, (place) =>
+  place === failpoint
+    ? Effect.sync(() => {
+        process.kill(process.pid, "SIGKILL");
+      }).pipe(Effect.andThen(Effect.never))
+    : Effect.void,
+);
+
+const storeLayer = Layer.mergeAll(
+  journalLayer.pipe(Layer.provide(JournalPg.layer)),
+  ledgerLayer.pipe(Layer.provide(SubmissionLedgerPg.layer)),
+  EventLogPg.layer,
+  Audit.layer,
+).pipe(
+  Layer.provide(EventHints.layer),
+  Layer.provideMerge(Database.layer({ url: Redacted.make(process.env["DRILL_URL"] ?? "") })),
+  Layer.provideMerge(reachLayer),
+);
+
+/** What the policy says to the last call of the script, per scenario. */
+const policyLayer = Layer.succeed(RunToolAuthorization, {
+  authorize: ({ call }) => {
+    if (call.toolName !== "refund" || scenario === "work" || scenario === "abort") return Effect.succeed({ _tag: "allowed" });
+    return scenario === "deny"
+      ? Effect.succeed({ _tag: "denied", reason: "No refunds in this drill." })
+      : Effect.fail(
+          new AgentToolAuthorizationCheckError({
+            toolCallId: call.toolCallId,
+            toolName: call.toolName,
+            message: "The policy store is away.",
+            cause: "drill",
+          }),
+        );
+  },
+});
+
+const workerId = WorkerId.make(`worker-drill-${process.pid}`);
+const hostLayer = Layer.mergeAll(threadEntityLayer, sweeperLayer, toolSchemasLayer).pipe(
+  Layer.provide(ThreadDriver.layer(workerId)),
+  Layer.provideMerge(wakesLayer),
+  Layer.provideMerge(singleProcessLayer),
+  Layer.provideMerge(AgentRegistry.layer(Effect.all([register(Agent.bind(drillAgent, drillHandlers))])).pipe(Layer.provide(policyLayer))),
+  Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: drillScript })),
+  Layer.provideMerge(storeLayer),
+);
+
+const StateRow = Schema.Struct({ state: Schema.String });
+const PendingRow = Schema.Struct({ requestId: ApprovalRequestId, digest: Digest });
+const OpenRow = Schema.Struct({ unknownId: UnknownId, digest: Digest, key: Schema.String, toolName: Schema.String });
+const CountRow = Schema.Struct({ count: Schema.Int });
+
+const operate = Effect.fnUntraced(function* (runId: string) {
+  const sql = yield* SqlClient.SqlClient;
+  const pending = yield* SqlSchema.findAll({
+    Request: Schema.String,
+    Result: PendingRow,
+    execute: (id) => sql`SELECT request_id AS "requestId", parameters_digest AS digest FROM approval_requests
+      WHERE run_id = ${id} AND state = 'pending'`,
+  })(runId);
+  if (scenario === "abort" && pending.length > 0) {
+    yield* abortRun(approver, RunId.make(runId), { commandId: CommandId.make(`abort-${runId}`), reason: "drill" }).pipe(
+      around("abort-run"),
+    );
+    return;
+  }
+  for (const { requestId, digest } of pending) {
+    yield* decideApproval(approver, requestId, {
+      commandId: CommandId.make(`approve-${requestId}`),
+      decision: "approved",
+      parametersDigest: digest,
+      reason: "drill",
+    }).pipe(around("decide-approval"));
+  }
+  if (!resolves) return;
+  const open = yield* SqlSchema.findAll({
+    Request: Schema.String,
+    Result: OpenRow,
+    execute: (id) => sql`SELECT u.unknown_id AS "unknownId", u.tool_name AS "toolName", t.parameters_digest AS digest,
+        t.idempotency_key AS key
+      FROM unknown_outcomes u JOIN tool_calls t USING (tenant_id, run_id, turn, call_id)
+      WHERE u.run_id = ${id} AND u.state = 'open'`,
+  })(runId);
+  for (const { unknownId, digest, key: callKey, toolName } of open) {
+    const [found] = yield* SqlSchema.findAll({
+      Request: Schema.String,
+      Result: CountRow,
+      execute: (one) => sql`SELECT count(*)::int AS count FROM drill_effects WHERE key = ${one}`,
+    })(callKey);
+    yield* resolveUnknown(approver, unknownId, {
+      commandId: CommandId.make(`resolve-${unknownId}`),
+      parametersDigest: digest,
+      reason: "drill",
+      evidence: "the provider's own table",
+      ...((found?.count ?? 0) > 0
+        ? { resolution: "completed-with-result", result: `${toolName} done`, isFailure: false }
+        : { resolution: "never-happened" }),
+    }).pipe(around("resolve-unknown"));
+  }
+});
+
+const main = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient;
+  const ledger = yield* SubmissionLedger;
+  const wakes = yield* Wakes;
+  const receipt = yield* ledger.admit({
+    tenantId,
+    agentId: AgentId.make("drill"),
+    threadId: undefined,
+    principal: requester,
+    idempotencyKey: key,
+    input: "go",
+    title: "drill",
+  });
+  yield* wakes.wake({ tenantId, threadId: receipt.threadId });
+  const stateOf = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: StateRow,
+    execute: (runId) => sql`SELECT state FROM runs WHERE run_id = ${runId}`,
+  });
+  for (;;) {
+    const state = Option.match(yield* stateOf(receipt.runId), { onNone: () => "queued", onSome: (row) => row.state });
+    const isTerminal = ["completed", "failed", "aborted"].includes(state);
+    if (isTerminal || (state === "unknown" && !resolves)) {
+      console.log(JSON.stringify({ runId: receipt.runId, state }));
+      return;
+    }
+    yield* operate(receipt.runId).pipe(Effect.ignore);
+    yield* Effect.sleep("50 millis");
+  }
+}).pipe(Effect.timeout("60 seconds"), Effect.provide(hostLayer));
+
+NodeRuntime.runMain(main);

@@ -1,0 +1,32 @@
+import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { failpoints } from "#lib/testing/failpoints.ts";
+import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
+import { bundleHost, drillAt, drillSummary, type DrillRow, prepareDrill } from "./drill.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeTestDatabase();
+  await bundleHost();
+  await prepareDrill(database.url);
+}, 120_000);
+afterAll(() => database.drop());
+
+const expectSound = (row: DrillRow) => {
+  assert.isTrue(row.killed, `nothing was killed at ${row.failpoint}`);
+  assert.strictEqual(row.duplicated, 0, `${row.failpoint} duplicated an effect`);
+  assert.strictEqual(row.lost, 0, `${row.failpoint} lost an effect`);
+  assert.strictEqual(row.settlements, 1, `${row.failpoint} has ${row.settlements} settlements`);
+  assert.isFalse(row.stuck, `${row.failpoint} left work stuck`);
+};
+
+describe("kill -9 at every failpoint", () => {
+  it("[PG-09][DU-04][DU-10][DU-14][R62][C101] no effect is duplicated or lost, every run is settled once, nothing is stuck", async () => {
+    const rows: Array<DrillRow> = [];
+    for (const [number, failpoint] of failpoints.entries()) {
+      const row = await drillAt(database.url, failpoint, number);
+      rows.push(row);
+      expectSound(row);
+    }
+    assert.match(drillSummary(rows), /, 0 duplicated, 0 lost, 0 stuck$/);
+  }, 900_000);
+});
