@@ -6,8 +6,8 @@
  */
 import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
-import { canonicalJson, encodeCanonicalJson } from "../contract/json/canonical-json.ts";
-import { digestOf, sha256Hex } from "../contract/json/digest.ts";
+import { encodeCanonicalJson } from "../contract/json/canonical-json.ts";
+import { digestOf } from "../contract/json/digest.ts";
 import { Digest } from "../contract/ids.ts";
 import { RunRecord, type RunRecordKind } from "../contract/records.ts";
 import type { JournalTail } from "./Journal.ts";
@@ -89,10 +89,6 @@ export const chainRecords = (
   });
   return { rows, tail: end };
 };
-
-/** One digest for a whole batch: same batch id with another digest is a conflict (PG-02). */
-export const batchDigest = (bodies: ReadonlyArray<string>): Digest =>
-  Digest.make(sha256Hex(canonicalJson(bodies)));
 
 /**
  * Checks a thread's rows, given in stored order, from `start` on.
