@@ -4,6 +4,8 @@ import * as Schema from "effect/Schema";
 import * as AiError from "effect/unstable/ai/AiError";
 import * as Decision from "effect/unstable/ai/Decision";
 import * as DecisionModel from "effect/unstable/ai/DecisionModel";
+import { toCodecAnthropic } from "effect/unstable/ai/AnthropicStructuredOutput";
+import { toCodecOpenAI } from "effect/unstable/ai/OpenAiStructuredOutput";
 import fc from "fast-check";
 import { readAnswers } from "#lib/decision/decision-answers.ts";
 import { questionsOf } from "#lib/decision/decision-questions.ts";
@@ -66,6 +68,18 @@ describe("DecisionModel over a language model", () => {
         assert.strictEqual(answers.urgent.probability, 0.25);
         assert.deepStrictEqual([usage.inputTokens, usage.outputTokens], [12, 7]);
       }),
+  );
+
+  it.effect("[DM-01] the answer schema is one that strict OpenAI and Anthropic models accept", () =>
+    Effect.gen(function* () {
+      for (const codecTransformer of [toCodecOpenAI, toCodecAnthropic]) {
+        const { answers } = yield* DecisionModel.decide(Triage, { input: { message: "hi" } }).pipe(
+          Effect.provide(layerLanguageModel),
+          Effect.provide(ScriptedModel.layer([json(answer)], { codecTransformer })),
+        );
+        assert.strictEqual(answers.department.label, "billing");
+      }
+    }),
   );
 
   it.effect(
