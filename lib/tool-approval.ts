@@ -8,6 +8,7 @@ import * as Context from "effect/Context";
 import type * as Duration from "effect/Duration";
 import type * as Schema from "effect/Schema";
 import type * as Tool from "effect/unstable/ai/Tool";
+import type * as Contract from "#lib/contract/approval.ts";
 import type * as Status from "#lib/contract/status.ts";
 
 /** What is at stake, as declared by the tool's author (`A-02`). */
@@ -17,13 +18,10 @@ export type ApprovalRisk = Status.Risk;
  * `recoverable`: a denied call becomes a failed result and the run goes on.
  * `terminal`: a denial fails the run before any handler of the batch (`A-06`).
  */
-export type DenialRule = "recoverable" | "terminal";
+export type DenialRule = Contract.DenialRule;
 
 /** One normalised resource a call would act on, e.g. `{ kind: "order", id: "W123" }` (`A-03`). */
-export interface ApprovalTarget {
-  readonly kind: string;
-  readonly id: string;
-}
+export type ApprovalTarget = Contract.ApprovalTarget;
 
 /**
  * What a tool's author may say about its approvals. `Params` is the decoded

@@ -60,6 +60,8 @@ export const HiddenCharacters = Schema.Struct({
   ),
   /** Where they stand, e.g. `$.note`; at most 16 places. */
   places: Schema.Array(Schema.String).check(Schema.isMaxLength(16)),
+  /** There was too much unusual text to look at all of it: nobody may take the rest for clean. */
+  incomplete: Schema.optionalKey(Schema.Literal(true)),
 });
 export type HiddenCharacters = typeof HiddenCharacters.Type;
 

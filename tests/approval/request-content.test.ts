@@ -308,5 +308,8 @@ describe("buildRequestContent", () => {
       places: ["$.note"],
     });
     assert.notProperty(content(undefined, { note: "plain" }), "hiddenCharacters");
+    assert.notProperty(content(undefined, { note: "plain ".repeat(100_000) }), "hiddenCharacters");
+    const long = content(undefined, { note: `${"é".repeat(100_000)}\u202e` });
+    assert.deepStrictEqual(long.hiddenCharacters, { characters: [], places: [], incomplete: true });
   });
 });
