@@ -43,11 +43,11 @@ const ownName = {
     })),
 };
 
-const bundleServer = async () => {
+export const bundleServer = async () => {
   const { build } = await import("esbuild");
   const entryPoints = {
     main: "server/main.ts",
-    "payment-provider": "server/demo/payment-provider/main.ts",
+    "payment-provider": "server/launch/payment-provider-process.ts",
   };
   await build({
     absWorkingDir: root,

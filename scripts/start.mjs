@@ -27,11 +27,14 @@ const dotEnv = path.join(process.cwd(), ".env");
 if (existsSync(dotEnv)) process.loadEnvFile(dotEnv);
 
 process.stdout.write("\nEffect Agent\n");
-const { buildWhenNeeded } = await import("./build.mjs");
-try {
-  await buildWhenNeeded(say);
-} catch (error) {
-  refuse(`the build failed.\n${error instanceof Error ? error.message : String(error)}`);
+// Tests that start it many times build once and then say so.
+if (!process.argv.includes("--no-build")) {
+  const { buildWhenNeeded } = await import("./build.mjs");
+  try {
+    await buildWhenNeeded(say);
+  } catch (error) {
+    refuse(`the build failed.\n${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 process.env.NODE_ENV = "production";

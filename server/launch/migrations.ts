@@ -19,7 +19,6 @@ export const newestMigration = Effect.sync(() => {
 
 /** Applies what is missing; another host that starts at the same time waits for this one. */
 export const applyMigrations = (url: Redacted.Redacted) =>
-  Layer.build(Migrations.layer.pipe(Layer.provide(Database.layer({ url, maxConnections: 1 })))).pipe(
-    Effect.scoped,
-    Effect.asVoid,
-  );
+  Layer.build(
+    Migrations.layer.pipe(Layer.provide(Database.layer({ url, maxConnections: 1 }))),
+  ).pipe(Effect.scoped, Effect.asVoid);

@@ -13,7 +13,7 @@ import { packageRoot } from "#server/package-root.ts";
 /** From the bundle when this runs from the bundle, else the source through tsx. */
 const programOf = (): ReadonlyArray<string> => {
   const bundle = path.join(packageRoot, "dist/server/payment-provider.js");
-  const source = path.join(packageRoot, "server/demo/payment-provider/main.ts");
+  const source = path.join(packageRoot, "server/launch/payment-provider-process.ts");
   return import.meta.url.endsWith(".js") && existsSync(bundle)
     ? [bundle]
     : ["--import", "tsx", source];

@@ -1,13 +1,14 @@
 /** The product's own start command, as real processes: readiness, endings, kills and refusals. */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isAlive, livingPostmaster } from "#server/postgres/embedded/postmaster-pid.ts";
 import {
   type LaunchedServer,
   type LaunchOptions,
+  buildOnce,
   launchReady,
   launchServer,
 } from "#tests/support/launched-server.ts";
@@ -16,8 +17,12 @@ import { makeTestDatabase } from "#tests/support/postgres.ts";
 let folder: string;
 let running: Array<LaunchedServer> = [];
 
+beforeAll(buildOnce, 300_000);
+
 beforeEach(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-launch-"));
+  // As root the database runs as nobody, who must pass through; one test below closes this again.
+  chmodSync(folder, 0o755);
 });
 
 afterEach(async () => {
@@ -44,20 +49,35 @@ const refusal = async (env: Record<string, string>, dataFolder = folder) => {
   return outcome;
 };
 
-/** Every process whose command line names this test's folder or that this server started. */
-const childrenOf = (pid: number): ReadonlyArray<number> =>
+const argumentsOf = (pid: number): ReadonlyArray<string> => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+};
+
+/** The provider processes that the server `pid` started: they carry its number as their last argument. */
+const providersOf = (pid: number): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((candidate) => {
-      try {
-        return new RegExp(`payment-provider(/main\\.ts|\\.js)\\0${pid}\\0`).test(
-          readFileSync(`/proc/${candidate}/cmdline`, "utf8"),
-        );
-      } catch {
-        return false;
-      }
+      const args = argumentsOf(candidate);
+      return args.includes(String(pid)) && args.some((arg) => arg.includes("payment-provider"));
     });
+
+const providerOf = (pid: number): number => {
+  const [provider] = providersOf(pid);
+  if (provider === undefined) throw new Error(`no payment provider of ${pid}`);
+  return provider;
+};
+
+const postgresOf = (dataFolder: string): number => {
+  const running = livingPostmaster(path.join(dataFolder, "postgres/data"));
+  if (running === undefined) throw new Error(`no PostgreSQL in ${dataFolder}`);
+  return running.pid;
+};
 
 const until = async (claim: () => boolean, millis = 5_000) => {
   const end = performance.now() + millis;
@@ -70,14 +90,12 @@ describe("npm start", () => {
   it("is ready within 10 s of its build, again within 3 s, and ends every child within 5 s of SIGTERM", async () => {
     const first = await start();
     expect(first.readySeconds).toBeLessThan(10);
-    const postgres = livingPostmaster(path.join(folder, "postgres/data"));
-    const [provider] = childrenOf(first.pid);
-    expect(postgres).toBeDefined();
-    expect(provider).toBeDefined();
+    const postgres = postgresOf(folder);
+    const provider = providerOf(first.pid);
     const { code, millis } = await first.end("SIGTERM");
     expect({ code, inTime: millis < 5_000 }).toEqual({ code: 0, inTime: true });
-    expect(isAlive(postgres?.pid ?? process.pid)).toBe(false);
-    expect(isAlive(provider ?? process.pid)).toBe(false);
+    expect(isAlive(postgres)).toBe(false);
+    expect(isAlive(provider)).toBe(false);
     const second = await start();
     expect(second.readySeconds).toBeLessThan(3);
     expect((await second.end("SIGINT")).code).toBe(0);
@@ -85,23 +103,38 @@ describe("npm start", () => {
 
   it("takes the surviving database over after kill -9, while the provider ends by itself", async () => {
     const first = await start();
-    const postgres = livingPostmaster(path.join(folder, "postgres/data"));
-    const [provider] = childrenOf(first.pid);
+    const postgres = postgresOf(folder);
+    const provider = providerOf(first.pid);
     await first.end("SIGKILL");
-    expect(isAlive(postgres?.pid ?? 0)).toBe(true);
-    expect(await until(() => !isAlive(provider ?? process.pid))).toBe(true);
+    expect(isAlive(postgres)).toBe(true);
+    expect(await until(() => !isAlive(provider))).toBe(true);
     const second = await start();
     expect(second.output()).toContain("reusing the PostgreSQL server");
-    expect(livingPostmaster(path.join(folder, "postgres/data"))?.pid).toBe(postgres?.pid);
+    expect(postgresOf(folder)).toBe(postgres);
     expect((await second.end("SIGTERM")).code).toBe(0);
     expect(livingPostmaster(path.join(folder, "postgres/data"))).toBeUndefined();
   });
 
+  it.runIf(process.getuid?.() === 0)(
+    "works as root in a folder that is closed to other users, as /root is",
+    async () => {
+      chmodSync(folder, 0o700);
+      const server = await start();
+      const elsewhere = readFileSync(path.join(folder, "postgres/location"), "utf8").trim();
+      expect(livingPostmaster(path.join(elsewhere, "data"))).toBeDefined();
+      expect((await server.end("SIGTERM")).code).toBe(0);
+      const again = await start();
+      expect(readFileSync(path.join(folder, "postgres/location"), "utf8").trim()).toBe(elsewhere);
+      await again.end("SIGTERM");
+      rmSync(elsewhere, { recursive: true });
+    },
+  );
+
   it("starts the payment provider again on its port when it is killed", async () => {
     const server = await start();
-    const [first] = childrenOf(server.pid);
-    process.kill(first ?? 0, "SIGKILL");
-    expect(await until(() => childrenOf(server.pid).some((pid) => pid !== first))).toBe(true);
+    const first = providerOf(server.pid);
+    process.kill(first, "SIGKILL");
+    expect(await until(() => providersOf(server.pid).some((pid) => pid !== first))).toBe(true);
   });
 });
 

@@ -1,6 +1,7 @@
 /** Starts the product as a person does (`scripts/start.mjs`), in a folder of the test's own, and ends it. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import path from "node:path";
+import { promisify } from "node:util";
 
 export interface LaunchedServer {
   readonly pid: number;
@@ -42,7 +43,18 @@ const neutral = [
   "npm_lifecycle_event",
 ];
 
-export const launchServer = (options: LaunchOptions): Promise<LaunchOutcome> => {
+let built: Promise<unknown> | undefined;
+
+/** Once per test file: what starts later runs this build, whatever happens to the sources meanwhile. */
+export const buildOnce = (): Promise<unknown> => {
+  built ??= promisify(execFile)(process.execPath, [path.join(root, "scripts/build.mjs")], {
+    cwd: root,
+  });
+  return built;
+};
+
+export const launchServer = async (options: LaunchOptions): Promise<LaunchOutcome> => {
+  await buildOnce();
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     PORT: "0",
@@ -50,7 +62,7 @@ export const launchServer = (options: LaunchOptions): Promise<LaunchOutcome> => 
     ...options.env,
   };
   for (const name of neutral) if (options.env?.[name] === undefined) delete env[name];
-  const child = spawn(process.execPath, [path.join(root, "scripts/start.mjs")], {
+  const child = spawn(process.execPath, [path.join(root, "scripts/start.mjs"), "--no-build"], {
     cwd: root,
     env,
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,116 @@
+/**
+ * `npm test`: the checks, every vitest project and the browser tests, one after the other, so that each has the
+ * machine for itself. The last line is the sum: `N passed, N failed`. A runner that breaks counts as one failed.
+ * `node scripts/test.mjs e2e` (or `checks`, `unit`, `pg`, `crash`) runs those parts only.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { checkSteps } from "./check.mjs";
+import { ensureChromium } from "./lib/chromium.mjs";
+import { root, run, runSteps } from "./lib/steps.mjs";
+
+const reports = path.join(root, "test-results");
+
+const readReport = (file) => {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Pure: vitest's JSON report, its exit code -> counts. A file that did not load is one failed. */
+export const countVitest = (report, code) => {
+  if (report === undefined) return { passed: 0, failed: 1 };
+  const unloaded = report.testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  ).length;
+  const failed = report.numFailedTests + unloaded;
+  return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed };
+};
+
+/** Pure: Playwright's JSON report, its exit code -> counts. A test that passed only on retry passed. */
+export const countPlaywright = (report, code) => {
+  if (report === undefined) return { passed: 0, failed: 1 };
+  const { expected, flaky, unexpected } = report.stats;
+  return { passed: expected + flaky, failed: unexpected === 0 && code !== 0 ? 1 : unexpected };
+};
+
+const vitest = (project) => async () => {
+  const file = path.join(reports, `${project}.json`);
+  const { code } = await run(
+    [
+      "vitest",
+      "run",
+      "--project",
+      project,
+      "--passWithNoTests",
+      "--reporter=dot",
+      "--reporter=json",
+      `--outputFile.json=${file}`,
+    ],
+    { show: true },
+  );
+  return countVitest(readReport(file), code);
+};
+
+const playwright = async () => {
+  const chromium = await ensureChromium((line) => console.log(line));
+  if ("missing" in chromium) {
+    console.error(chromium.missing);
+    return { passed: 0, failed: 1 };
+  }
+  const file = path.join(reports, "e2e.json");
+  const { code } = await run(["playwright", "test", "--reporter=line,json"], {
+    show: true,
+    env: { CHROMIUM_PATH: chromium.path, PLAYWRIGHT_JSON_OUTPUT_FILE: file },
+  });
+  return countPlaywright(readReport(file), code);
+};
+
+const checks = async () => {
+  const failed = await runSteps(checkSteps, { parallel: 2 });
+  return { passed: checkSteps.length - failed.length, failed: failed.length };
+};
+
+const parts = {
+  checks,
+  unit: vitest("unit"),
+  pg: vitest("pg"),
+  crash: vitest("crash"),
+  e2e: playwright,
+};
+
+const main = async () => {
+  rmSync(reports, { recursive: true, force: true });
+  mkdirSync(reports, { recursive: true });
+  const chosen = process.argv.slice(2);
+  const unknown = chosen.filter((name) => !Object.hasOwn(parts, name));
+  if (unknown.length > 0) {
+    console.error(
+      `unknown part ${unknown.join(", ")}: choose from ${Object.keys(parts).join(", ")}`,
+    );
+    return 1;
+  }
+  const sum = { passed: 0, failed: 0 };
+  const lines = [];
+  for (const [name, runPart] of Object.entries(parts)) {
+    if (chosen.length > 0 && !chosen.includes(name)) continue;
+    console.log(`\n== ${name}`);
+    const begun = performance.now();
+    const { passed, failed } = await runPart().catch((error) => {
+      console.error(error);
+      return { passed: 0, failed: 1 };
+    });
+    sum.passed += passed;
+    sum.failed += failed;
+    lines.push(
+      `${name}: ${passed} passed, ${failed} failed, ${((performance.now() - begun) / 1000).toFixed(0)} s`,
+    );
+  }
+  console.log(`\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
+  console.log(`${sum.passed} passed, ${sum.failed} failed`);
+  return sum.failed === 0 && sum.passed > 0 ? 0 : 1;
+};
+
+if (process.argv[1] === import.meta.filename && existsSync(root)) process.exitCode = await main();
