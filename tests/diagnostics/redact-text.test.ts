@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest";
+import * as fc from "fast-check";
 import { redactText, redactionMarker } from "#lib/diagnostics/redact-text.ts";
 
 /** Text that holds a secret, and the secret. */
@@ -77,6 +78,59 @@ describe("redactText", () => {
   it("[DX-03] redacting twice changes nothing more", () => {
     for (const [text] of credentials)
       assert.strictEqual(redactText(redactText(text)), redactText(text));
+  });
+
+  it("[DX-03] any credential in any of the common forms is gone from any text around it", () => {
+    const secret = fc.stringMatching(/^[A-Za-z0-9]{4}[A-Z][a-z][0-9][A-Za-z0-9]{9,40}$/);
+    const forms: ReadonlyArray<(secret: string) => string> = [
+      (s) => `Bearer ${s}`,
+      (s) => `Authorization: Bearer ${s}`,
+      (s) => `Basic ${s}==`,
+      (s) => `https://user:${s}@host.example/x`,
+      (s) => `postgres://${s}@host/x`,
+      ...[
+        "access_token",
+        "api_key",
+        "apikey",
+        "token",
+        "key",
+        "secret",
+        "password",
+        "signature",
+      ].map((name) => (s: string) => `/path?a=1&${name}=${s}&b=2`),
+      ...[
+        "api key",
+        "api_key",
+        "apiKey",
+        "access token",
+        "accessToken",
+        "authorization",
+        "password",
+        "secret",
+        "client_secret",
+      ].flatMap((name) => [
+        (s: string) => `${name}: ${s}`,
+        (s: string) => `${name}=${s}`,
+        (s: string) => `{"${name}":"${s}"}`,
+        (s: string) => `${name}: '${s}'`,
+      ]),
+    ];
+    const around = fc.oneof(
+      fc.constantFrom("", " ", "\n", "failed: ", "(", '"', "a=b "),
+      fc.string().map((text) => `${text} `),
+    );
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...forms),
+        secret,
+        around,
+        around,
+        (form, value, before, after) => {
+          assert.notInclude(redactText(`${before}${form(value)} ${after}`), value);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
   });
 
   it("[DX-03] hostile text costs time in proportion to its length", () => {
