@@ -5,6 +5,8 @@ import * as Tool from "effect/unstable/ai/Tool";
 import fc from "fast-check";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
 import { resolveExposureConfig } from "#lib/exposure/exposure-config.ts";
+import { boundResult } from "#lib/contract/json/bounded-result.ts";
+import { resolveExposure } from "#lib/exposure/resolve-exposure.ts";
 import { readSelection, selectionAfterBatch } from "#lib/exposure/select.ts";
 import { DiscoveryTool, Selection } from "#lib/tool-exposure.ts";
 import { finder, plain, toolRecord } from "./sample-tools.ts";
@@ -70,6 +72,28 @@ describe("selection", () => {
       toolNames: ["b"],
     });
     assert.isUndefined(selectionAfterBatch(undefined, []));
+  });
+
+  it("[D-17] [X-12] a discovery result over the result bound is truncated for the model, and its selection stays whole", () => {
+    const many = toolRecord(
+      finder("find"),
+      ...Array.from({ length: 60 }, (_, index) => plain(`tool_${index}`)),
+    );
+    const toolNames = Object.keys(many).filter((name) => name !== "find");
+    const result = {
+      toolNames,
+      matches: toolNames.map((id) => ({ id, description: "x".repeat(3_000) })),
+    };
+    const selection = Result.getOrThrow(readSelection(call, result, many));
+    const shown = JSON.stringify(boundResult(result));
+    assert.isAtMost(Buffer.byteLength(shown), 51_200);
+    assert.include(shown, '"truncated":true');
+    assert.deepStrictEqual(selection, toolNames);
+    const after = selectionAfterBatch(undefined, [{ isFailure: false, selection }]);
+    assert.strictEqual(
+      Result.getOrThrow(resolveExposure({ tools: many, selection: after })).exposed.length,
+      61,
+    );
   });
 
   it("[X-11] no order of completion can change the outcome, because none is an input", () => {
