@@ -41,7 +41,7 @@ const decidedBy = (resolver: ApprovalResolverShape) => ({ approval: resolver });
 
 describe("a run with gated calls", () => {
   it.effect(
-    "[A-06, A-08] a call nobody decides leaves the run suspended: no handler, one model request, one terminal event",
+    "[A-06][A-08] a call nobody decides leaves the run suspended: no handler, one model request, one terminal event",
     () =>
       Effect.gen(function* () {
         const run = yield* runDesk({ turns: [toolCalls([refund("a")])] });
@@ -84,7 +84,7 @@ describe("a run with gated calls", () => {
   );
 
   it.effect(
-    "[A-11, B-02, R07] a free call of the batch waits for the decision about its gated sibling",
+    "[A-11][B-02][R07] a free call of the batch waits for the decision about its gated sibling",
     () =>
       Effect.gen(function* () {
         const waiting = yield* runDesk({ turns: [toolCalls([lookup("free"), refund("gated")])] });
@@ -99,7 +99,7 @@ describe("a run with gated calls", () => {
   );
 
   it.effect(
-    "[A-06, R08] of four gated calls the second is denied: the other three run once, and the model reads the reason in its place",
+    "[A-06][R08] of four gated calls the second is denied: the other three run once, and the model reads the reason in its place",
     () =>
       Effect.gen(function* () {
         const { seen, resolver } = people({
@@ -159,7 +159,7 @@ describe("a run with gated calls", () => {
 
   for (const denial of ["recoverable", "terminal"] as const) {
     it.effect(
-      `[A-07, C014] an expiry is the system's, told apart from a denial, and then follows the ${denial} rule`,
+      `[A-07][C014] an expiry is the system's, told apart from a denial, and then follows the ${denial} rule`,
       () =>
         Effect.gen(function* () {
           const fiber = yield* Effect.forkChild(
@@ -201,7 +201,7 @@ describe("a run with gated calls", () => {
   }
 
   it.effect(
-    "[A-07, DU-16] waiting two hours for a person does not use up a run's five minutes",
+    "[A-07][DU-16] waiting two hours for a person does not use up a run's five minutes",
     () =>
       Effect.gen(function* () {
         const fiber = yield* Effect.forkChild(
@@ -327,7 +327,7 @@ describe("a run with gated calls", () => {
   );
 
   it.effect(
-    "[A-14, Z-03] authorization still runs after an approval, and its denial keeps every handler from starting",
+    "[A-14][Z-03] authorization still runs after an approval, and its denial keeps every handler from starting",
     () =>
       Effect.gen(function* () {
         const { resolver } = people({ a: yes, b: yes });

@@ -109,7 +109,7 @@ describe("buildRequestContent", () => {
     assert.notProperty(request, "decodedParameters");
   });
 
-  it("[A-06, A-07] a tool without a rule: medium risk, recoverable, one approver, 24 hours, a summary that names it", () => {
+  it("[A-06][A-07] a tool without a rule: medium risk, recoverable, one approver, 24 hours, a summary that names it", () => {
     assert.deepInclude(content(undefined), {
       risk: "medium",
       denial: "recoverable",

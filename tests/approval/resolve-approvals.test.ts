@@ -46,7 +46,7 @@ describe("resolveApprovals", () => {
   );
 
   it.effect(
-    "[A-11, R08] the resolver gets every request of the batch at once, and each gets its own answer",
+    "[A-11][R08] the resolver gets every request of the batch at once, and each gets its own answer",
     () =>
       Effect.gen(function* () {
         const batches: Array<ReadonlyArray<string>> = [];

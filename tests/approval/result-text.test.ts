@@ -10,7 +10,7 @@ import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
 import { truncationMarker } from "#lib/diagnostics/bounded-text.ts";
 
 describe("what the model is told about a gated call that did not run", () => {
-  it("[A-06, A-07, C014] denied, expired and not executed have different tags and different words", () => {
+  it("[A-06][A-07][C014] denied, expired and not executed have different tags and different words", () => {
     const results = [
       deniedResult("refund", "Too late"),
       expiredResult("refund"),

@@ -56,7 +56,7 @@ const allowed: ToolAuthorizationDecision = { _tag: "allowed" };
 
 describe("authorizeBatch", () => {
   it.effect(
-    "[Z-01, Z-03] every call is asked about once, in declaration order, one after the other",
+    "[Z-01][Z-03] every call is asked about once, in declaration order, one after the other",
     () =>
       Effect.gen(function* () {
         let open = 0;
@@ -267,7 +267,7 @@ describe("which policy is asked", () => {
 });
 
 describe("denials across JSON", () => {
-  it("[Z-04, DX-06] the private cause encodes to a bounded diagnostic and its payload is gone", () => {
+  it("[Z-04][DX-06] the private cause encodes to a bounded diagnostic and its payload is gone", () => {
     const cause = Object.assign(new Error("Bearer abc123 rejected"), { ssn: "078-05-1120" });
     const denied = new AgentToolAuthorizationDenied({
       toolCallId: "c1",

@@ -19,7 +19,7 @@ const tagOf = (error: unknown) => (error as { readonly _tag?: string } | undefin
 
 describe("a run under a policy", () => {
   it.effect(
-    "[Z-02, Z-03] the policy sees each executable call once, in declaration order, with encoded data, before any handler",
+    "[Z-02][Z-03] the policy sees each executable call once, in declaration order, with encoded data, before any handler",
     () =>
       Effect.gen(function* () {
         const seen: Array<ToolAuthorizationRequest> = [];
@@ -74,7 +74,7 @@ describe("a run under a policy", () => {
   );
 
   it.effect(
-    "[Z-04, B-02, DX-06] a denied last call starts nothing, and the private cause is in no event and no request",
+    "[Z-04][B-02][DX-06] a denied last call starts nothing, and the private cause is in no event and no request",
     () =>
       Effect.gen(function* () {
         const run = yield* runDesk({

@@ -86,7 +86,7 @@ describe("typed run failures", () => {
 
   for (const error of errors) {
     it.effect(
-      `[DX-01, DX-06] ${error._tag} keeps its live cause in the process and only a bounded diagnostic across JSON`,
+      `[DX-01][DX-06] ${error._tag} keeps its live cause in the process and only a bounded diagnostic across JSON`,
       () =>
         Effect.gen(function* () {
           assert.strictEqual(

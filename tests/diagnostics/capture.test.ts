@@ -117,7 +117,7 @@ describe("what is kept", () => {
     ]);
   });
 
-  it("[DX-03, DX-04] Redacted values and values that are no data are named omissions", () => {
+  it("[DX-03][DX-04] Redacted values and values that are no data are named omissions", () => {
     const omitted = (value: unknown) => rootOf(value);
     assert.deepStrictEqual(omitted(Redacted.make("hunter2")), {
       _tag: "Omitted",
@@ -130,7 +130,7 @@ describe("what is kept", () => {
     assert.deepStrictEqual(omitted(Number.NaN), { _tag: "Text", text: "NaN" });
   });
 
-  it("[DX-03, R89] a credential in message, stack, cause, reason, code or name is gone everywhere", () => {
+  it("[DX-03][R89] a credential in message, stack, cause, reason, code or name is gone everywhere", () => {
     const canary = "hunter2-canary";
     const error = new Error(`login with password: ${canary}`, {
       cause: {
@@ -204,7 +204,7 @@ describe("bounds and markers", () => {
       assert.strictEqual(utf8ByteLength(String(name)), limits.maxNameBytes);
   });
 
-  it("[DX-03, DX-04] a credential across the place of the cut is not half kept", () => {
+  it("[DX-03][DX-04] a credential across the place of the cut is not half kept", () => {
     const before = "é".repeat(limits.maxStringBytes / 2 - 20);
     const node = failureOf(
       rootOf(new Error(`${before} postgres://shop:hunter2hunter2hunter2@db/shop`)),
@@ -290,7 +290,7 @@ describe("bounds and markers", () => {
     );
   });
 
-  it("[DX-04, R45] NUL and lone surrogates in a message become visible escapes", () => {
+  it("[DX-04][R45] NUL and lone surrogates in a message become visible escapes", () => {
     const node = failureOf(rootOf({ message: "a\u0000b\ud800c" }));
     assert.strictEqual(node.message, "a\\u{0000}b\\u{D800}c");
   });

@@ -55,7 +55,7 @@ const textOf = (spans: ReadonlyArray<Tracer.NativeSpan>) =>
 
 describe("what leaves a failed call", () => {
   it.effect(
-    "[DX-03, DX-06, DX-07, R89] a bearer token in a failure is in no event, no settlement, no request, no span and no log",
+    "[DX-03][DX-06][DX-07][R89] a bearer token in a failure is in no event, no settlement, no request, no span and no log",
     () =>
       Effect.gen(function* () {
         const { result, spans, lines } = yield* observed(
@@ -78,7 +78,7 @@ describe("what leaves a failed call", () => {
   );
 
   it.effect(
-    "[TE-01, TE-02, TE-03] the span names mode and route of a failure and neither arguments nor results",
+    "[TE-01][TE-02][TE-03] the span names mode and route of a failure and neither arguments nor results",
     () =>
       Effect.gen(function* () {
         const { spans } = yield* observed(

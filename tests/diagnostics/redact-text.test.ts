@@ -65,13 +65,13 @@ const prose: ReadonlyArray<string> = [
 ];
 
 describe("redactText", () => {
-  it.each(credentials)("[DX-03, R89] takes the credential out of %j", (text, secret) => {
+  it.each(credentials)("[DX-03][R89] takes the credential out of %j", (text, secret) => {
     const redacted = redactText(text);
     assert.notInclude(redacted, secret);
     assert.include(redacted, redactionMarker);
   });
 
-  it.each(prose)("[DX-03, R89] leaves %j readable", (text) => {
+  it.each(prose)("[DX-03][R89] leaves %j readable", (text) => {
     assert.strictEqual(redactText(text), text);
   });
 

@@ -21,7 +21,7 @@ describe("effectiveConcurrency", () => {
   );
 
   it.effect(
-    "[S-01, S-03] an override that is no positive whole number is refused with the value and the limit",
+    "[S-01][S-03] an override that is no positive whole number is refused with the value and the limit",
     () =>
       Effect.gen(function* () {
         for (const max of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {

@@ -46,7 +46,7 @@ const pass = (millis: number) =>
 
 describe("a scheduled run", () => {
   it.effect(
-    "[B-05, R20] three calls that end 3, 1, 2 are seen live in that order and read by the model in 1, 2, 3",
+    "[B-05][R20] three calls that end 3, 1, 2 are seen live in that order and read by the model in 1, 2, 3",
     () =>
       Effect.gen(function* () {
         const millis: Record<string, number> = { W1: 4, W2: 6, W3: 2 };
@@ -71,7 +71,7 @@ describe("a scheduled run", () => {
   );
 
   it.effect(
-    "[S-01, B-03] 200 calls under a policy of 4 never have more than 4 open, whatever the run asks for",
+    "[S-01][B-03] 200 calls under a policy of 4 never have more than 4 open, whatever the run asks for",
     () =>
       Effect.gen(function* () {
         const most = Effect.fnUntraced(function* (
@@ -119,7 +119,7 @@ describe("a scheduled run", () => {
 
   for (const from of ["option", "service"] as const) {
     it.effect(
-      `[S-02, S-04] a barrier given by ${from} runs alone and its neighbours overlap on each side`,
+      `[S-02][S-04] a barrier given by ${from} runs alone and its neighbours overlap on each side`,
       () =>
         Effect.gen(function* () {
           const log: Array<string> = [];
@@ -211,7 +211,7 @@ describe("a scheduled run", () => {
   );
 
   it.effect(
-    "[F-01, B-08, R24, R25] a propagated failure interrupts the running sibling, starts no queued one, and keeps what had ended",
+    "[F-01][B-08][R24][R25] a propagated failure interrupts the running sibling, starts no queued one, and keeps what had ended",
     () =>
       Effect.gen(function* () {
         const log: Array<string> = [];

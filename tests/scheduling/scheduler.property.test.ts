@@ -90,7 +90,7 @@ const outcomeOf = (exit: Exit.Exit<ReadonlyArray<number>, number>) =>
         : "interrupted";
 
 describe("runScheduled against the reference model", () => {
-  it("[B-03, B-05, B-07, B-08, S-02] random batches start, end, fail and close exactly when the model says", async () => {
+  it("[B-03][B-05][B-07][B-08][S-02] random batches start, end, fail and close exactly when the model says", async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.integer({ min: 1, max: 5 }), async (calls, concurrency) => {
         const expected = referenceSchedule(calls, concurrency);

@@ -41,7 +41,7 @@ describe("runScheduled", () => {
     }),
   );
 
-  it.effect("[S-02, R27] a barrier overlaps nothing, and its neighbours overlap on each side", () =>
+  it.effect("[S-02][R27] a barrier overlaps nothing, and its neighbours overlap on each side", () =>
     Effect.gen(function* () {
       const log: Array<string> = [];
       const fiber = yield* Effect.forkChild(
@@ -69,7 +69,7 @@ describe("runScheduled", () => {
     }),
   );
 
-  it.effect("[B-03, R22] 200 calls at concurrency 3 never have more than three open", () =>
+  it.effect("[B-03][R22] 200 calls at concurrency 3 never have more than three open", () =>
     Effect.gen(function* () {
       let open = 0;
       let most = 0;
@@ -129,7 +129,7 @@ describe("runScheduled", () => {
   );
 
   it.effect(
-    "[B-08, R25] a failure interrupts the running siblings, waits for their finalizers and starts no other",
+    "[B-08][R25] a failure interrupts the running siblings, waits for their finalizers and starts no other",
     () =>
       Effect.gen(function* () {
         const log: Array<string> = [];

@@ -53,7 +53,7 @@ const runWith = (turns: Parameters<typeof ScriptedModel.layer>[0], options: RunO
 
 describe("what the documentation shows", () => {
   it.effect(
-    "[X-15, X-07] a run can choose its tools without a search, and a visibility policy hides one from every request",
+    "[X-15][X-07] a run can choose its tools without a search, and a visibility policy hides one from every request",
     () =>
       Effect.gen(function* () {
         const options: RunOptions = {
@@ -82,7 +82,7 @@ describe("what the documentation shows", () => {
   );
 
   it.effect(
-    "[F-02, T-12] a failure that is returned lets the model try another source, and the configuration can be read without running",
+    "[F-02][T-12] a failure that is returned lets the model try another source, and the configuration can be read without running",
     () =>
       Effect.gen(function* () {
         assert.deepInclude(Agent.inspectTools(agent), {
@@ -139,7 +139,7 @@ describe("what the documentation shows", () => {
       }),
   );
 
-  it("[S-01, S-02] the scheduling option is built from a mode and the names that must run alone", () => {
+  it("[S-01][S-02] the scheduling option is built from a mode and the names that must run alone", () => {
     const options: RunOptions = {
       scheduling: toRunSchedulingHook(
         { mode: "sequential" },
