@@ -18,17 +18,13 @@ export interface MendingState {
 
 export const initialState: MendingState = { rest: "", nextNumber: 0, passThrough: false };
 
-const isEmptyArguments = (value: object): value is { arguments: string } =>
-  "arguments" in value && value.arguments === "";
-
-/** `arguments: ""` as `{}` on function calls, wherever a response or an event carries one. */
+/** `arguments: ""` as `{}` on a finished function call, wherever a response or an event carries one. */
 export const mendArguments = (item: unknown): unknown =>
   Predicate.isObject(item) &&
   "type" in item &&
   item.type === "function_call" &&
-  isEmptyArguments(item) &&
-  "status" in item &&
-  item.status !== "in_progress"
+  "arguments" in item &&
+  item.arguments === ""
     ? { ...item, arguments: "{}" }
     : item;
 
