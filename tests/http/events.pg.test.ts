@@ -107,6 +107,8 @@ describe("the event stream", () => {
     const live = await take(stream, ({ data }) => data.event?._tag === "ApprovalRequested");
     assert.isBelow(Date.now() - begun, 2_500);
     assert.strictEqual(live.at(-1)?.data.runId, run.place.runId);
+    const liveIds = live.filter(({ event }) => event === "message").map(({ id }) => id);
+    assert.deepStrictEqual(liveIds, Array.from({ length: liveIds.length }, (_, at) => last + 1 + at));
     stream.cut();
   });
 
@@ -141,6 +143,13 @@ describe("the event stream", () => {
     while (cursor < last) await readSome(Number.POSITIVE_INFINITY);
     assert.deepStrictEqual(seen, Array.from({ length: last - from }, (_, at) => from + 1 + at));
     assert.isAbove(seen.length, 300);
+    const whole = await follow("?after=0");
+    const all = await take(whole, ({ event }) => event === "heartbeat");
+    whole.cut();
+    assert.deepStrictEqual(
+      all.filter(({ event }) => event === "message").map(({ id }) => id),
+      Array.from({ length: last }, (_, at) => at + 1),
+    );
   });
 
   it("[OP-01] follows one run when asked to, and 404s for a run that is not ours", async () => {
