@@ -142,7 +142,8 @@ CREATE TABLE approval_requests (
 );
 CREATE INDEX pending_approvals_by_deadline ON approval_requests (tenant_id, expires_at, request_id)
   WHERE state = 'pending';
-CREATE INDEX expiring_approvals ON approval_requests (expires_at) WHERE state = 'pending';
+-- Of every tenant, for the sweeper. The second condition keeps lists off it: they also show what never expires.
+CREATE INDEX expiring_approvals ON approval_requests (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL;
 CREATE INDEX undelivered_decisions ON approval_requests (tenant_id, run_id)
   WHERE decided_at IS NOT NULL AND delivered_at IS NULL AND state <> 'withdrawn';
 CREATE INDEX approvals_by_run ON approval_requests (tenant_id, run_id, turn);

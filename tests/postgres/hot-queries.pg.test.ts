@@ -1,0 +1,127 @@
+import { assert, layer } from "@effect/vitest";
+import * as Effect from "effect/Effect";
+import { rows, store } from "#tests/postgres/store.ts";
+
+/** Enough rows that PostgreSQL prefers an index by its own statistics. */
+const seed = Effect.gen(function* () {
+  yield* rows(`
+    INSERT INTO runs (tenant_id, run_id, thread_id, submission_id, agent_id, state, title, requester_id, requester_name,
+      failure_tag, created_at)
+    SELECT CASE WHEN n % 11 = 0 THEN 'small' ELSE 'big' END, 'run_' || n, 'thr_' || (n / 3), 'sub_' || n, 'agent_' || (n % 7),
+      (ARRAY['completed', 'completed', 'completed', 'failed', 'aborted', 'waiting'])[1 + n % 6], 'title', 'ada', 'Ada',
+      CASE WHEN n % 6 = 3 THEN 'Tag' || (n % 11) END, timestamptz '2026-01-01' + n * interval '1 second'
+    FROM generate_series(1, 60000) n`);
+  yield* rows(`
+    INSERT INTO run_tools (tenant_id, tool_name, created_at, run_id)
+    SELECT tenant_id, 'tool_' || (row_number() OVER () % 9), created_at, run_id FROM runs`);
+  yield* rows(
+    `
+    INSERT INTO submissions (tenant_id, submission_id, thread_id, run_id, agent_id, queue_sequence, state, title, input,
+      requester_kind, requester_id, requester_name, settled_at, due_at)
+    SELECT tenant_id, submission_id, thread_id, run_id, agent_id, row_number() OVER (PARTITION BY tenant_id, thread_id), 
+      CASE WHEN state = 'waiting' THEN 'waiting' ELSE 'settled' END, title, '{}', 'operator', 'ada', 'Ada',
+      CASE WHEN state = 'waiting' THEN NULL ELSE now() END, now() FROM runs`.replace(
+      "INSERT INTO submissions",
+      "WITH t AS (INSERT INTO threads (tenant_id, thread_id, agent_id) SELECT DISTINCT tenant_id, thread_id, 'a' FROM runs) INSERT INTO submissions",
+    ),
+  );
+  yield* rows(`
+    INSERT INTO approval_requests (tenant_id, request_id, thread_id, run_id, agent_id, turn, call_id, tool_name, summary, risk,
+      denial_rule, approvers_required, self_approval, parameters_digest, content, requested_sequence, requested_at, expires_at,
+      state, decider_kind, decider_id, decider_name, decided_at, delivered_at)
+    SELECT tenant_id, 'apr_' || run_id, thread_id, run_id, agent_id, 1, 'c1', 'refund', 's', 'high', 'recoverable', 1, true,
+      repeat('a', 64), '{}', 1, created_at, now() + (row_number() OVER ()) * interval '1 second',
+      CASE WHEN state = 'waiting' THEN 'pending' ELSE 'approved' END,
+      CASE WHEN state = 'waiting' THEN NULL ELSE 'operator' END, CASE WHEN state = 'waiting' THEN NULL ELSE 'a' END,
+      CASE WHEN state = 'waiting' THEN NULL ELSE 'a' END, CASE WHEN state = 'waiting' THEN NULL ELSE now() END,
+      CASE WHEN state = 'waiting' THEN NULL ELSE now() END
+    FROM runs`);
+  yield* rows(`
+    INSERT INTO events (tenant_id, sequence, agent_id, thread_id, run_id, kind, at, body)
+    SELECT CASE WHEN n % 10 = 0 THEN 'small' ELSE 'big' END, n, 'a', 't', 'run_' || (n / 20), 'RunAborted', now(), '{}'
+    FROM generate_series(1, 60000) n`);
+  yield* rows("ANALYZE");
+});
+
+const explain = (statement: string) =>
+  Effect.map(rows(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT TEXT) ${statement}`), (plan) =>
+    plan.map((line) => String(line["QUERY PLAN"])).join("\n"),
+  );
+
+const page = (where: string) =>
+  `SELECT run_id, created_at FROM runs WHERE tenant_id = 'big' AND ${where}
+   AND (created_at, run_id) < (timestamptz '2026-01-01 12:00', 'run_') ORDER BY created_at DESC, run_id DESC LIMIT 50`;
+
+const hot: ReadonlyArray<readonly [claim: string, statement: string, index: string]> = [
+  ["runs, newest first", page("true"), "runs_by_time"],
+  ["runs in one state", page("state = 'waiting'"), "runs_by_state"],
+  ["runs with one outcome", page("state = 'aborted'"), "runs_by_state"],
+  ["runs of one agent", page("agent_id = 'agent_3'"), "runs_by_agent"],
+  ["runs that failed one way", page("failure_tag = 'Tag3'"), "runs_by_failure"],
+  ["runs of one thread", page("thread_id = 'thr_77'"), "runs_by_thread"],
+  [
+    "runs that called one tool",
+    `SELECT run_id, created_at FROM run_tools WHERE tenant_id = 'big' AND tool_name = 'tool_3'
+     AND (created_at, run_id) < (timestamptz '2026-01-01 12:00', 'run_') ORDER BY created_at DESC, run_id DESC LIMIT 50`,
+    "run_tools_pkey",
+  ],
+  [
+    "approvals, nearest deadline first",
+    `SELECT request_id FROM approval_requests WHERE tenant_id = 'small' AND state = 'pending' ORDER BY expires_at, request_id LIMIT 50`,
+    "pending_approvals_by_deadline",
+  ],
+  [
+    "approvals whose time has passed",
+    `SELECT request_id FROM approval_requests WHERE state = 'pending' AND expires_at <= now() ORDER BY expires_at LIMIT 50`,
+    "expiring_approvals",
+  ],
+  [
+    "decisions of a run that no record carries",
+    `SELECT request_id FROM approval_requests WHERE tenant_id = 'big' AND run_id = 'run_77'
+     AND decided_at IS NOT NULL AND delivered_at IS NULL AND state <> 'withdrawn'`,
+    "undelivered_decisions",
+  ],
+  [
+    "submissions that are ready",
+    `SELECT submission_id FROM submissions WHERE state = 'ready' AND due_at <= now() ORDER BY due_at LIMIT 50`,
+    "ready_submissions",
+  ],
+  [
+    "a tenant's events after a cursor",
+    `SELECT sequence FROM events WHERE tenant_id = 'big' AND sequence > 30000 ORDER BY sequence LIMIT 100`,
+    "events_pkey",
+  ],
+  [
+    "one run's events after a cursor",
+    `SELECT sequence FROM events WHERE tenant_id = 'big' AND run_id = 'run_77' AND sequence > 5 ORDER BY sequence LIMIT 100`,
+    "events_by_run",
+  ],
+];
+
+layer(store, { excludeTestServices: true, timeout: "120 seconds" })(
+  "hot queries on Postgres",
+  (it) => {
+    it.effect(
+      "[OP-07] [A-07] [PG-04] every list and scan is one ordered walk of its own index",
+      () =>
+        Effect.gen(function* () {
+          yield* seed;
+          for (const [claim, statement, index] of hot) {
+            const plan = yield* explain(statement);
+            assert.include(plan, index, `${claim}:\n${plan}`);
+            assert.notInclude(plan, "Seq Scan", `${claim}:\n${plan}`);
+            assert.notInclude(plan, "Sort", `${claim}:\n${plan}`);
+          }
+          const [due] = yield* rows(
+            "EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM due_threads(100, interval '6 seconds')",
+          );
+          const [plan] = due?.["QUERY PLAN"] as ReadonlyArray<{ "Execution Time": number }>;
+          assert.isBelow(
+            plan?.["Execution Time"] ?? Infinity,
+            500,
+            "10,000 waiting runs of which none is due",
+          );
+        }),
+    );
+  },
+);
