@@ -1,0 +1,5 @@
+import { AuditPage } from "#components/audit/audit-page.tsx";
+
+export default function Page() {
+  return <AuditPage />;
+}

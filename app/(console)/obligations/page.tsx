@@ -1,0 +1,5 @@
+import { ObligationsPage } from "#components/obligations/obligations-page.tsx";
+
+export default function Page() {
+  return <ObligationsPage />;
+}

@@ -1,0 +1,5 @@
+import { SkeletonRows } from "#components/feedback/skeleton.tsx";
+
+export default function Loading() {
+  return <SkeletonRows rows={12} label="effects in doubt" />;
+}

@@ -1,0 +1,183 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { ShieldAlert, ShieldCheck } from "lucide-react";
+import Link from "next/link";
+import { useState } from "react";
+import { Empty } from "#components/feedback/empty.tsx";
+import { QueryStates } from "#components/feedback/query-states.tsx";
+import { SkeletonRows } from "#components/feedback/skeleton.tsx";
+import { JsonValue } from "#components/json/json-value.tsx";
+import { LongText } from "#components/json/long-text.tsx";
+import { useConsole } from "#components/shell/console-context.tsx";
+import { useUrlState } from "#components/shell/use-url-state.ts";
+import { RiskBadge } from "#components/status/status-badge.tsx";
+import { buttonClass } from "#components/ui/button.tsx";
+import { bytesText, countOf, countText } from "#components/ui/durations.ts";
+import { Fact, Facts, Section } from "#components/ui/facts.tsx";
+import { Input, Select } from "#components/ui/field.tsx";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
+import { keys } from "#lib/client/query-keys.ts";
+import type { AgentToolView, AgentView } from "#lib/contract/views.ts";
+
+/** Agents with their tools: schema, failure mode, class, approval, namespace, pin; and whether a policy is there. */
+export function AgentsPage() {
+  const { api } = useConsole();
+  const url = useUrlState();
+  const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => api.agents(signal) });
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <QueryStates query={agents} loading={<SkeletonRows rows={12} label="agents" />}>
+        {({ items }) => {
+          const agent = items.find((one) => one.agentId === url.get("agent")) ?? items[0];
+          return agent === undefined ? (
+            <>
+              <PageHeader title="Agents" />
+              <Empty kind="nothing-yet" title="No agent is registered">
+                Agents are registered where the server is started.
+              </Empty>
+            </>
+          ) : (
+            <>
+              <PageHeader
+                title="Agents"
+                aside={
+                  <>
+                    <Select
+                      aria-label="Agent"
+                      value={agent.agentId}
+                      onChange={(event) => url.set({ agent: event.target.value, tool: undefined })}
+                      className="!w-auto"
+                    >
+                      {items.map((one) => (
+                        <option key={one.agentId} value={one.agentId}>
+                          {one.agentId}
+                        </option>
+                      ))}
+                    </Select>
+                    <Link href={`/runs/new?agent=${encodeURIComponent(agent.agentId)}`} className={`${buttonClass()} ml-auto`}>
+                      New run
+                    </Link>
+                  </>
+                }
+              />
+              <div className="min-h-0 flex-1 overflow-auto bg-panel">
+                <About agent={agent} />
+                <Tools key={agent.agentId} agent={agent} />
+              </div>
+            </>
+          );
+        }}
+      </QueryStates>
+    </div>
+  );
+}
+
+function About({ agent }: { agent: AgentView }) {
+  return (
+    <section aria-label="About the agent" className="px-4 py-3">
+      <Facts>
+        <Fact name="Authorization">
+          {agent.policyInstalled ? (
+            <span className="inline-flex items-center gap-1">
+              <ShieldCheck aria-hidden size={14} className="text-success" /> a policy is installed
+            </span>
+          ) : (
+            <span className="inline-flex items-center gap-1 text-attention">
+              <ShieldAlert aria-hidden size={14} /> no policy is installed: every approved or ungated call may run
+            </span>
+          )}
+        </Fact>
+        <Fact name="Visibility">{agent.visibilityInstalled ? "a visibility service filters tools" : "no filter"}</Fact>
+        <Fact name="Exposure">
+          {agent.exposure === null
+            ? "every eligible tool is shown"
+            : `starts with ${countOf(agent.exposure.initialToolNames.length, "tool")}, at most ${countText(agent.exposure.maxTools)} tools and ${bytesText(agent.exposure.maxSchemaBytes)} of schemas`}
+        </Fact>
+        <Fact name="Definition">
+          <code className="break-all">{agent.definitionDigest}</code>
+        </Fact>
+        <Fact name="Instructions">
+          <LongText text={agent.instructions} />
+        </Fact>
+      </Facts>
+    </section>
+  );
+}
+
+const approvalText = { never: "no approval", always: "always approved by a person", "by-rule": "approval by rule" } as const;
+
+function Tools({ agent }: { agent: AgentView }) {
+  const [filter, setFilter] = useState("");
+  const wanted = filter.trim().toLowerCase();
+  const tools = agent.tools.filter((tool) =>
+    `${tool.name} ${tool.namespace ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <Section
+      title={countOf(agent.toolCount, "tool")}
+      aside={
+        <Input
+          aria-label="Filter tools"
+          placeholder="Filter by name, namespace or words"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+          className="!h-7 !w-64"
+        />
+      }
+    >
+      {tools.length === 0 ? (
+        <p className="text-soft">No tool matches.</p>
+      ) : (
+        <ul aria-label="Tools" className="rounded-sm border border-line">
+          {tools.map((tool) => (
+            <Tool key={tool.name} tool={tool} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Tool({ tool }: { tool: AgentToolView }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <li className="border-b border-line last:border-0">
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5 px-3 py-1.5 text-left hover:bg-raised"
+      >
+        <code className="w-64 max-w-full truncate font-semibold">
+          <VisibleText text={tool.name} line />
+        </code>
+        <span className="text-table text-soft">{tool.namespace ?? "no namespace"}</span>
+        <span className="text-table text-soft">{tool.executionClass}</span>
+        <span className="text-table text-soft">failure {tool.failureMode === "return" ? "returns to the model" : "ends the batch"}</span>
+        <span className={`text-table ${tool.approval === "never" ? "text-soft" : "text-attention"}`}>
+          {approvalText[tool.approval]}
+        </span>
+        {tool.risk === null ? null : <RiskBadge risk={tool.risk} />}
+        {tool.pinned ? <span className="text-table text-soft">pinned</span> : null}
+        {tool.discovery ? <span className="text-table text-soft">discovery</span> : null}
+      </button>
+      {open ? (
+        <div className="flex flex-col gap-2 border-t border-line p-3">
+          <p>{tool.description === null ? <span className="text-soft">No description.</span> : <VisibleText text={tool.description} />}</p>
+          <JsonValue value={tool.parametersSchema} label="parameters schema" />
+          <JsonValue value={tool.successSchema} label="result schema" maxHeight={260} />
+          {tool.failureSchema === null ? (
+            <p className="text-soft">The tool declares no failure.</p>
+          ) : (
+            <JsonValue value={tool.failureSchema} label="failure schema" maxHeight={260} />
+          )}
+          <p className="text-table text-soft">
+            contract digest <code className="break-all">{tool.toolDigest}</code>
+            {tool.requiresHandler ? "" : ", executed by the model's provider"}
+          </p>
+        </div>
+      ) : null}
+    </li>
+  );
+}

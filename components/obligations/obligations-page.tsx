@@ -1,0 +1,94 @@
+"use client";
+import { CircleAlert, CircleCheck, Clock } from "lucide-react";
+import Link from "next/link";
+import { Empty } from "#components/feedback/empty.tsx";
+import { useConsole } from "#components/shell/console-context.tsx";
+import { PagedList } from "#components/shell/paged-list.tsx";
+import { usePages } from "#components/shell/use-pages.ts";
+import { StatusBadge } from "#components/status/status-badge.tsx";
+import type { StatusLook } from "#components/status/tone.ts";
+import { cappedText, countOf } from "#components/ui/durations.ts";
+import { PageHeader } from "#components/ui/page-header.tsx";
+import { Age } from "#components/ui/time.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
+import { keys } from "#lib/client/query-keys.ts";
+import type { ObligationView } from "#lib/contract/views.ts";
+
+const severityLook: Record<ObligationView["severity"], StatusLook> = {
+  ok: { tone: "neutral", icon: CircleCheck, word: "in time", fill: "fill-outline" },
+  aging: { tone: "neutral", icon: Clock, word: "aging", fill: "fill-solid" },
+  overdue: { tone: "attention", icon: CircleAlert, word: "overdue", fill: "fill-solid" },
+};
+
+const blockerText: Record<ObligationView["blocker"], string> = {
+  approval: "a person must decide an approval",
+  unknown: "a person must resolve an effect in doubt",
+  child: "a child run has not settled",
+  "ready-aged": "ready, and no worker has taken it",
+  "running-aged": "running for long",
+  none: "nothing blocks it",
+};
+
+/** Every accepted submission that is not settled: blocked on what, since when, how bad (OP-11). */
+export function ObligationsPage() {
+  const { api } = useConsole();
+  const { query, rows, count } = usePages(keys.obligations({}), (cursor, signal) =>
+    api.obligations({ limit: 100, cursor }, signal),
+  );
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <PageHeader
+        title="Obligations"
+        aside={
+          <>
+            {count === undefined ? null : <span className="mono text-soft">{cappedText(count)} owed</span>}
+            <span className="text-soft">Aging after 5 min, overdue after 1 h.</span>
+          </>
+        }
+      />
+      <div className="min-h-0 flex-1 overflow-auto bg-panel">
+        <PagedList
+          query={query}
+          rows={rows}
+          label="obligations"
+          empty={
+            <Empty kind="nothing-yet" title="Nothing is owed">
+              Every accepted submission is settled.
+            </Empty>
+          }
+        >
+          {(items) => (
+            <ul aria-label="Obligations">
+              {items.map((row) => (
+                <li
+                  key={row.submissionId}
+                  className="grid gap-x-4 border-b border-line px-4 py-2 md:grid-cols-[100px_minmax(0,1fr)_120px]"
+                >
+                  <StatusBadge look={severityLook[row.severity]} />
+                  <div className="min-w-0">
+                    <p className="truncate">
+                      <Link href={`/runs/${encodeURIComponent(row.runId)}`} className="font-medium hover:underline">
+                        <VisibleText text={row.title === "" ? "untitled" : row.title} line />
+                      </Link>
+                    </p>
+                    <p className="text-table">
+                      Blocked: {blockerText[row.blocker]}.{" "}
+                      <span className="text-soft">
+                        Recovery would: <VisibleText text={row.explanation} />
+                      </span>
+                    </p>
+                  </div>
+                  <p className="text-table text-soft md:text-right">
+                    <Age at={row.since} />
+                    <br />
+                    {countOf(row.attempts, "attempt")}
+                  </p>
+                </li>
+              ))}
+            </ul>
+          )}
+        </PagedList>
+      </div>
+    </div>
+  );
+}
