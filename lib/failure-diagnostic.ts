@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema";
 import * as SchemaTransformation from "effect/SchemaTransformation";
 import type { CapturedDiagnostic } from "#lib/contract/diagnostic.ts";
 import { capture } from "#lib/diagnostics/capture.ts";
+import { diagnosticAnnotation } from "#lib/diagnostics/carries-diagnostic.ts";
 import { isCaptured, readCaptured } from "#lib/diagnostics/captured.ts";
 
 /** The module by its own name, so that `import { FailureDiagnostic } from "effect-agent/failure-diagnostic"` works too. */
@@ -20,6 +21,7 @@ export type {
 } from "#lib/contract/diagnostic.ts";
 export { boundedText, truncationMarker } from "#lib/diagnostics/bounded-text.ts";
 export { capture, type CaptureOptions } from "#lib/diagnostics/capture.ts";
+export { carriesDiagnostic } from "#lib/diagnostics/carries-diagnostic.ts";
 export { captureContext, type DiagnosticContextInput } from "#lib/diagnostics/capture-context.ts";
 export { failureSummary } from "#lib/diagnostics/failure-summary.ts";
 export { diagnosticTitle, fingerprint } from "#lib/diagnostics/fingerprint.ts";
@@ -40,6 +42,7 @@ export const Value: Schema.Codec<unknown, Schema.Json> = Schema.Json.pipe(
       encode: (value) => capture(value),
     }),
   ),
+  Schema.annotate({ [diagnosticAnnotation]: true }),
 );
 
 /**

@@ -49,7 +49,7 @@ const rules: ReadonlyArray<Rule> = [
   // user:password@ with a password that may hold anything but spaces and quotes; a port is no password.
   {
     pattern:
-      /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/:@"'<>]*:(?!\d{1,5}(?:[/?#\s"'<>]|$))[^\s"'<>]*?@(?=[^\s@"'<>]*(?:[\s"'<>]|$))/gi,
+      /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/:@"'<>]*:(?!\d{1,5}(?:[/?#\s"'<>]|$))[^\s"'<>]{0,1024}?@(?=[^\s@"'<>]*(?:[\s"'<>]|$))/gi,
     replace: (_, start) => `${hidden(start)}@`,
   },
   {
