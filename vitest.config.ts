@@ -23,8 +23,12 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["tests/**/*.test.{ts,tsx}"],
-          exclude: ["tests/**/*.{pg,crash}.test.ts", "tests/e2e/**"],
+          exclude: ["tests/**/*.{pg,crash,package}.test.ts", "tests/e2e/**"],
         },
+      },
+      {
+        extends: true,
+        test: { name: "package", include: ["tests/**/*.package.test.ts"], testTimeout: 180_000 },
       },
       { extends: true, test: { ...needsPostgres, name: "pg", include: ["tests/**/*.pg.test.ts"] } },
       {

@@ -11,10 +11,14 @@ const root = path.resolve(import.meta.dirname, "..");
 const output = path.join(root, "dist/lib");
 const lenient = process.argv.includes("--lenient");
 
-/** `#lib/a/b.ts` is a private alias of this repository: in the build it becomes a relative path. */
-export const rewriteAliases = (text, fromFolder) =>
-  text.replace(/(["'])#lib\/([^"']+?)\.tsx?\1/g, (_, quote, target) => {
-    const relative = path.posix.relative(fromFolder, target);
+/**
+ * Pure: sources name each other by their files, `#lib/a/b.ts` or `./b.ts`; what is built names what is built,
+ * relative to `fromFolder` (the file's folder below dist/lib).
+ */
+export const rewriteSpecifiers = (text, fromFolder) =>
+  text.replace(/(["'])(#lib\/|\.\.?\/)([^"'\n]*?)\.tsx?\1/g, (_, quote, start, rest) => {
+    if (start !== "#lib/") return `${quote}${start}${rest}.js${quote}`;
+    const relative = path.posix.relative(fromFolder, rest);
     return `${quote}${relative.startsWith(".") ? relative : `./${relative}`}.js${quote}`;
   });
 
@@ -24,13 +28,30 @@ const rewriteFolder = (folder) => {
     if (entry.isDirectory()) rewriteFolder(file);
     else if (/\.(js|d\.ts)$/.test(entry.name)) {
       const text = readFileSync(file, "utf8");
-      const next = rewriteAliases(text, path.relative(output, folder).split(path.sep).join("/"));
+      const next = rewriteSpecifiers(text, path.relative(output, folder).split(path.sep).join("/"));
       if (next !== text) writeFileSync(file, next);
     }
   }
 };
 
-const main = () => {
+/** tsc writes declarations only: it would refuse the `#lib` aliases, which it cannot rewrite. */
+const emitJavaScript = async () => {
+  const { build } = await import("esbuild");
+  const sources = readdirSync(path.join(root, "lib"), { recursive: true, encoding: "utf8" });
+  await build({
+    absWorkingDir: root,
+    entryPoints: sources
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => path.join("lib", name)),
+    outbase: "lib",
+    outdir: output,
+    format: "esm",
+    target: "es2023",
+    logLevel: "warning",
+  });
+};
+
+const main = async () => {
   const compiler = path.join(root, "node_modules/typescript/bin/tsc");
   if (!existsSync(compiler)) {
     // `npm ci --omit=dev` has no compiler; the host runs from its bundle and needs no library build.
@@ -46,11 +67,12 @@ const main = () => {
     cwd: root,
     encoding: "utf8",
   });
-  if (existsSync(output)) rewriteFolder(output);
+  await emitJavaScript();
+  rewriteFolder(output);
   if (run.status === 0) return 0;
   console.error(run.stdout.split("\n").slice(0, 20).join("\n"));
   console.error("build-library: the library has type errors (run `npm run check:types`)");
   return lenient ? 0 : 1;
 };
 
-if (process.argv[1] === import.meta.filename) process.exit(main());
+if (process.argv[1] === import.meta.filename) process.exit(await main());

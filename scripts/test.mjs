@@ -1,7 +1,7 @@
 /**
  * `npm test`: the checks, every vitest project and the browser tests, one after the other, so that each has the
  * machine for itself. The last line is the sum: `N passed, N failed`. A runner that breaks counts as one failed.
- * `node scripts/test.mjs e2e` (or `checks`, `unit`, `pg`, `crash`) runs those parts only.
+ * `node scripts/test.mjs e2e` (or `checks`, `unit`, `package`, `pg`, `crash`) runs those parts only.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -76,6 +76,7 @@ const checks = async () => {
 const parts = {
   checks,
   unit: vitest("unit"),
+  package: vitest("package"),
   pg: vitest("pg"),
   crash: vitest("crash"),
   e2e: playwright,

@@ -1,0 +1,137 @@
+/** The library as its users get it: packed, unpacked into an empty project, type-checked and run there. */
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const examples = path.resolve(root, "../shared/seed-examples");
+/** 07 and 08 show parts that come after the first release. */
+const inThisRelease = /^0[1-6]-.*\.ts$/;
+
+let project: string;
+let packed: ReadonlyArray<string>;
+
+beforeAll(() => {
+  project = mkdtempSync(path.join(os.tmpdir(), "effect-agent-consumer-"));
+  const output = execFileSync("npm", ["pack", "--json", "--pack-destination", project], {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [tarball] = readdirSync(project).filter((name) => name.endsWith(".tgz"));
+  expect(output).toContain("effect-agent");
+  const installed = path.join(project, "node_modules/effect-agent");
+  mkdirSync(installed, { recursive: true });
+  execFileSync("tar", [
+    "-xzf",
+    path.join(project, tarball ?? ""),
+    "--strip-components=1",
+    "-C",
+    installed,
+  ]);
+  // npm would fetch the dependencies; the ones that are here are the same, and need no network.
+  for (const name of readdirSync(path.join(root, "node_modules"))) {
+    if (name.startsWith(".") || name === "effect-agent") continue;
+    symlinkSync(path.join(root, "node_modules", name), path.join(project, "node_modules", name));
+  }
+  writeFileSync(
+    path.join(project, "package.json"),
+    JSON.stringify({ name: "consumer", private: true, type: "module" }),
+  );
+  packed = readdirSync(installed, { recursive: true, encoding: "utf8" });
+}, 300_000);
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const typeCheck = (files: ReadonlyArray<string>, resolution: "bundler" | "nodenext") => {
+  const options = {
+    compilerOptions: {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: resolution === "bundler",
+      target: "ES2023",
+      lib: ["ESNext", "DOM", "DOM.Iterable"],
+      module: resolution === "nodenext" ? "nodenext" : "esnext",
+      moduleResolution: resolution,
+      types: [],
+    },
+    files,
+  };
+  writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify(options));
+  const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", project], {
+    encoding: "utf8",
+  });
+  return { status, stdout };
+};
+
+it("the tarball holds the built library, its licence and its readme, and nothing of the host or the console", () => {
+  const outside = packed.filter(
+    (name) => !/^(dist|dist\/lib(\/.*)?|package\.json|README\.md|LICENSE)$/.test(name),
+  );
+  expect(outside).toEqual([]);
+  expect(packed).toContain("dist/lib/index.d.ts");
+  expect(packed.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))).toEqual([]);
+});
+
+const program = `
+import { Agent } from "effect-agent";
+import * as ToolExposure from "effect-agent/tool-exposure";
+import { Schema } from "effect";
+import { Tool, Toolkit } from "effect/unstable/ai";
+
+const Ping = Tool.make("ping", { success: Schema.String }).annotate(ToolExposure.PinnedTool, true);
+const agent = Agent.make("pinger", { input: Schema.String, output: Schema.String, instructions: "Ping.", toolkit: Toolkit.make(Ping) });
+const rows: ReadonlyArray<{ readonly name: string; readonly requiresHandler: boolean }> = Agent.inspectTools(agent);
+console.log(JSON.stringify(rows.map((row) => row.name)));
+`;
+
+it.each(["bundler", "nodenext"] as const)(
+  "a consumer's program type-checks with %s resolution",
+  (resolution) => {
+    writeFileSync(
+      path.join(project, "program.ts"),
+      `declare const console: { log(text: string): void };${program}`,
+    );
+    expect(typeCheck(["program.ts"], resolution)).toEqual({ status: 0, stdout: "" });
+  },
+);
+
+it("a misuse is a type error there, so the types are really seen", () => {
+  writeFileSync(
+    path.join(project, "misuse.ts"),
+    `import { Agent } from "effect-agent";\nAgent.make(1, {});\n`,
+  );
+  expect(typeCheck(["misuse.ts"], "bundler").stdout).toMatch(/misuse\.ts\(2,\d+\): error TS/);
+});
+
+it("the program runs under plain Node", () => {
+  writeFileSync(
+    path.join(project, "program.mjs"),
+    program.replace(/: ReadonlyArray<[^=]*>(?= =)/, ""),
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["program.mjs"], {
+    cwd: project,
+    encoding: "utf8",
+  });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '["ping"]\n', stderr: "" });
+});
+
+it.runIf(existsSync(examples))("the documented examples 01 to 06 type-check unchanged", () => {
+  const files = readdirSync(examples).filter((name) => inThisRelease.test(name));
+  for (const name of files) cpSync(path.join(examples, name), path.join(project, name));
+  expect(files).toHaveLength(6);
+  expect(typeCheck(files, "bundler")).toEqual({ status: 0, stdout: "" });
+});
