@@ -55,7 +55,10 @@ export function AgentsPage() {
                         </option>
                       ))}
                     </Select>
-                    <Link href={`/runs/new?agent=${encodeURIComponent(agent.agentId)}`} className={`${buttonClass()} ml-auto`}>
+                    <Link
+                      href={`/runs/new?agent=${encodeURIComponent(agent.agentId)}`}
+                      className={`${buttonClass()} ml-auto`}
+                    >
                       New run
                     </Link>
                   </>
@@ -84,11 +87,14 @@ function About({ agent }: { agent: AgentView }) {
             </span>
           ) : (
             <span className="inline-flex items-center gap-1 text-attention">
-              <ShieldAlert aria-hidden size={14} /> no policy is installed: every approved or ungated call may run
+              <ShieldAlert aria-hidden size={14} /> no policy is installed: every approved or
+              ungated call may run
             </span>
           )}
         </Fact>
-        <Fact name="Visibility">{agent.visibilityInstalled ? "a visibility service filters tools" : "no filter"}</Fact>
+        <Fact name="Visibility">
+          {agent.visibilityInstalled ? "a visibility service filters tools" : "no filter"}
+        </Fact>
         <Fact name="Exposure">
           {agent.exposure === null
             ? "every eligible tool is shown"
@@ -105,7 +111,11 @@ function About({ agent }: { agent: AgentView }) {
   );
 }
 
-const approvalText = { never: "no approval", always: "always approved by a person", "by-rule": "approval by rule" } as const;
+const approvalText = {
+  never: "no approval",
+  always: "always approved by a person",
+  "by-rule": "approval by rule",
+} as const;
 
 function Tools({ agent }: { agent: AgentView }) {
   const [filter, setFilter] = useState("");
@@ -154,8 +164,12 @@ function Tool({ tool }: { tool: AgentToolView }) {
         </code>
         <span className="text-table text-soft">{tool.namespace ?? "no namespace"}</span>
         <span className="text-table text-soft">{tool.executionClass}</span>
-        <span className="text-table text-soft">failure {tool.failureMode === "return" ? "returns to the model" : "ends the batch"}</span>
-        <span className={`text-table ${tool.approval === "never" ? "text-soft" : "text-attention"}`}>
+        <span className="text-table text-soft">
+          failure {tool.failureMode === "return" ? "returns to the model" : "ends the batch"}
+        </span>
+        <span
+          className={`text-table ${tool.approval === "never" ? "text-soft" : "text-attention"}`}
+        >
           {approvalText[tool.approval]}
         </span>
         {tool.risk === null ? null : <RiskBadge risk={tool.risk} />}
@@ -164,7 +178,13 @@ function Tool({ tool }: { tool: AgentToolView }) {
       </button>
       {open ? (
         <div className="flex flex-col gap-2 border-t border-line p-3">
-          <p>{tool.description === null ? <span className="text-soft">No description.</span> : <VisibleText text={tool.description} />}</p>
+          <p>
+            {tool.description === null ? (
+              <span className="text-soft">No description.</span>
+            ) : (
+              <VisibleText text={tool.description} />
+            )}
+          </p>
           <JsonValue value={tool.parametersSchema} label="parameters schema" />
           <JsonValue value={tool.successSchema} label="result schema" maxHeight={260} />
           {tool.failureSchema === null ? (

@@ -1,6 +1,6 @@
 "use client";
 import { ArrowLeft } from "lucide-react";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
@@ -144,21 +144,15 @@ function useKeptRow(
   fetched: ReadonlyArray<ApprovalListItem> | undefined,
   chosen: string | undefined,
 ): ReadonlyArray<ApprovalListItem> {
-  const kept = useRef<{ readonly row: ApprovalListItem; readonly at: number } | undefined>(
-    undefined,
-  );
+  const [kept, setKept] = useState<{ readonly row: ApprovalListItem; readonly at: number }>();
+  const at = fetched?.findIndex((row) => row.requestId === chosen) ?? -1;
+  const row = fetched?.[at];
+  if (row !== undefined && (kept?.row !== row || kept.at !== at)) setKept({ row, at });
   return useMemo(() => {
     if (fetched === undefined) return [];
-    const at = fetched.findIndex((row) => row.requestId === chosen);
-    const row = fetched[at];
-    if (row !== undefined) {
-      kept.current = { row, at };
-      return fetched;
-    }
-    const left = kept.current;
-    if (left === undefined || left.row.requestId !== chosen) return fetched;
-    return fetched.toSpliced(Math.min(left.at, fetched.length), 0, left.row);
-  }, [fetched, chosen]);
+    if (at >= 0 || kept === undefined || kept.row.requestId !== chosen) return fetched;
+    return fetched.toSpliced(Math.min(kept.at, fetched.length), 0, kept.row);
+  }, [fetched, chosen, at, kept]);
 }
 
 const NoApprovals = ({ state }: { state: ApprovalState }) =>

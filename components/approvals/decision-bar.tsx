@@ -195,8 +195,7 @@ function Sending() {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <span
-      role="status"
+    <output
       className="inline-flex items-center gap-1 text-soft"
       data-sending={checking ? "checking" : "sending"}
     >
@@ -204,7 +203,7 @@ function Sending() {
       {checking
         ? "Checking: the server has not confirmed yet, nothing is shown as decided"
         : "Sending…"}
-    </span>
+    </output>
   );
 }
 

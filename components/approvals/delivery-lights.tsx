@@ -52,10 +52,10 @@ export function DeliveryLights({ detail }: { detail: ApprovalDetail }) {
         </p>
       )}
       {late ? (
-        <p role="status" className="mt-2 text-attention">
+        <output className="mt-2 block text-attention">
           Decided and recorded, but no worker has taken it for more than 10 s. The decision is kept
           and delivered when a worker drives this thread again: see Workers.
-        </p>
+        </output>
       ) : null}
     </>
   );

@@ -24,6 +24,8 @@ export function DenyForm({
   const terminal = detail.content.denial === "terminal";
   const empty = reason.trim() === "";
   return (
+    // Escape bubbles up from every field of the form.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
       aria-label="Deny"
       className="flex flex-col gap-2"

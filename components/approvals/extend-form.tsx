@@ -27,6 +27,8 @@ export function ExtendForm({
   useEffect(() => box.current?.focus(), []);
   const empty = reason.trim() === "";
   return (
+    // Escape bubbles up from every field of the form.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
       aria-label="Extend"
       className="grid items-end gap-2 sm:grid-cols-[120px_1fr_auto]"

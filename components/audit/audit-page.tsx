@@ -31,9 +31,17 @@ export function AuditPage() {
     <div className="flex min-h-0 flex-1 flex-col">
       <PageHeader
         title="Audit"
-        aside={count === undefined ? null : <span className="mono text-soft">{cappedText(count)} acts</span>}
+        aside={
+          count === undefined ? null : (
+            <span className="mono text-soft">{cappedText(count)} acts</span>
+          )
+        }
       >
-        <VerbFilter key={filter.verb ?? ""} verb={filter.verb ?? ""} onVerb={(verb) => url.set({ verb })} />
+        <VerbFilter
+          key={filter.verb ?? ""}
+          verb={filter.verb ?? ""}
+          onVerb={(verb) => url.set({ verb })}
+        />
         <Select
           aria-label="Accepted or refused"
           value={filter.accepted ?? ""}
@@ -96,7 +104,10 @@ function VerbFilter({ verb, onVerb }: { verb: string; onVerb: (verb: string) => 
 function Act({ row }: { row: AuditView }) {
   const [open, setOpen] = useState(false);
   return (
-    <li className="border-b border-line" style={{ contentVisibility: "auto", containIntrinsicSize: "auto 33px" }}>
+    <li
+      className="border-b border-line"
+      style={{ contentVisibility: "auto", containIntrinsicSize: "auto 33px" }}
+    >
       <button
         type="button"
         aria-expanded={open}
@@ -142,7 +153,10 @@ function ActDetail({ row }: { row: AuditView }) {
         </Fact>
         {row.runId === null ? null : (
           <Fact name="Run">
-            <Link href={`/runs/${encodeURIComponent(row.runId)}`} className="text-active underline underline-offset-2">
+            <Link
+              href={`/runs/${encodeURIComponent(row.runId)}`}
+              className="text-active underline underline-offset-2"
+            >
               {row.runId}
             </Link>
           </Fact>

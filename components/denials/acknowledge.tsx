@@ -38,13 +38,20 @@ export function Acknowledge({ row }: { row: DenialListItem }) {
           className="flex flex-col gap-3"
           onSubmit={(event) => {
             event.preventDefault();
-            if (!empty && !acknowledge.isPending && commandId !== undefined) acknowledge.mutate(commandId);
+            if (!empty && !acknowledge.isPending && commandId !== undefined)
+              acknowledge.mutate(commandId);
           }}
         >
           {acknowledge.isError ? <ErrorPanel error={acknowledge.error} small /> : null}
           <Field label="Note">
             {(ids) => (
-              <TextArea {...ids} value={note} rows={2} maxLength={2_000} onChange={(event) => setNote(event.target.value)} />
+              <TextArea
+                {...ids}
+                value={note}
+                rows={2}
+                maxLength={2_000}
+                onChange={(event) => setNote(event.target.value)}
+              />
             )}
           </Field>
           <div className="flex gap-2">

@@ -34,7 +34,9 @@ export function DenialsPage() {
     <div className="flex min-h-0 flex-1 flex-col">
       <PageHeader
         title="Denials"
-        aside={count === undefined ? null : <span className="mono text-soft">{cappedText(count)}</span>}
+        aside={
+          count === undefined ? null : <span className="mono text-soft">{cappedText(count)}</span>
+        }
       >
         <Select
           aria-label="Kind"
@@ -66,9 +68,14 @@ export function DenialsPage() {
           empty={
             <Empty
               kind={acknowledged === "no" && kind === undefined ? "nothing-yet" : "nothing-matches"}
-              title={acknowledged === "no" && kind === undefined ? "Nothing to look at" : "Nothing matches"}
+              title={
+                acknowledged === "no" && kind === undefined
+                  ? "Nothing to look at"
+                  : "Nothing matches"
+              }
             >
-              What a policy refuses and what a failing check stops appears here, even when nobody watches the run.
+              What a policy refuses and what a failing check stops appears here, even when nobody
+              watches the run.
             </Empty>
           }
         >
@@ -105,11 +112,17 @@ function Denial({ row }: { row: DenialListItem }) {
           <span>
             <At at={row.deniedAt} /> (<Age at={row.deniedAt} /> ago)
           </span>
-          <Link href={`/runs/${encodeURIComponent(row.runId)}?turn=${row.turn}&call=${encodeURIComponent(row.callId)}`} className={link}>
+          <Link
+            href={`/runs/${encodeURIComponent(row.runId)}?turn=${row.turn}&call=${encodeURIComponent(row.callId)}`}
+            className={link}
+          >
             what the run did next
           </Link>
           {row.diagnosticId === null ? null : (
-            <Link href={`/failures?diagnostic=${encodeURIComponent(row.diagnosticId)}`} className={link}>
+            <Link
+              href={`/failures?diagnostic=${encodeURIComponent(row.diagnosticId)}`}
+              className={link}
+            >
               private evidence
             </Link>
           )}
@@ -119,8 +132,8 @@ function Denial({ row }: { row: DenialListItem }) {
         </p>
         {row.acknowledgedAt === null ? null : (
           <p className="text-table text-soft">
-            acknowledged by <VisibleText text={row.acknowledgedBy ?? "somebody"} line /> at <At at={row.acknowledgedAt} />
-            : <VisibleText text={row.note ?? ""} />
+            acknowledged by <VisibleText text={row.acknowledgedBy ?? "somebody"} line /> at{" "}
+            <At at={row.acknowledgedAt} />: <VisibleText text={row.note ?? ""} />
           </p>
         )}
       </div>

@@ -42,7 +42,9 @@ export function FailuresPage() {
         title="Failures"
         aside={
           <>
-            {count === undefined ? null : <span className="mono text-soft">{cappedText(count)} kept</span>}
+            {count === undefined ? null : (
+              <span className="mono text-soft">{cappedText(count)} kept</span>
+            )}
             {fingerprint === undefined ? null : (
               <Button kind="quiet" onClick={() => url.set({ fingerprint: undefined })}>
                 Show every fingerprint
@@ -62,7 +64,8 @@ export function FailuresPage() {
             label="failures"
             empty={
               <Empty kind="nothing-yet" title="No failure was captured">
-                Failures of tools, checks and the model are captured with their cause, redacted and bounded.
+                Failures of tools, checks and the model are captured with their cause, redacted and
+                bounded.
               </Empty>
             }
           >
@@ -86,7 +89,11 @@ function Groups({
   return groupsOf(rows).map((group) => (
     <section key={group.fingerprint} aria-label={`Fingerprint ${group.fingerprint}`}>
       <h2 className="flex items-center gap-2 border-b border-line bg-raised px-3 py-1 text-table text-soft">
-        <button type="button" className="underline underline-offset-2" onClick={() => url.set({ fingerprint: group.fingerprint })}>
+        <button
+          type="button"
+          className="underline underline-offset-2"
+          onClick={() => url.set({ fingerprint: group.fingerprint })}
+        >
           <code>{group.fingerprint.slice(0, 12)}</code>
         </button>
         {countOf(group.rows.length, "failure")} here
@@ -104,7 +111,9 @@ function Groups({
                 <VisibleText text={row.title} line />
               </span>
               <span className="flex gap-2 text-soft">
-                <code className="truncate">{row.toolName === null ? "no tool" : <VisibleText text={row.toolName} line />}</code>
+                <code className="truncate">
+                  {row.toolName === null ? "no tool" : <VisibleText text={row.toolName} line />}
+                </code>
                 <span className="ml-auto shrink-0">
                   <Age at={row.capturedAt} /> ago
                 </span>
@@ -123,7 +132,9 @@ function Evidence({ diagnosticId }: { diagnosticId: string }) {
     queryKey: keys.diagnostic(diagnosticId),
     queryFn: async ({ signal }) => {
       const answer = await api.diagnostic(diagnosticId, signal);
-      const evidence = exactAt(parseExactJson(answer.text), ["diagnostic"]) ?? exactFromValue(answer.value.diagnostic);
+      const evidence =
+        exactAt(parseExactJson(answer.text), ["diagnostic"]) ??
+        exactFromValue(answer.value.diagnostic);
       return { view: answer.value, evidence };
     },
   });
@@ -144,12 +155,17 @@ function Evidence({ diagnosticId }: { diagnosticId: string }) {
               <Fact name="Fingerprint">
                 <code className="break-all">{view.fingerprint}</code>
               </Fact>
-              <Fact name="Tool">{view.toolName === null ? "none" : <VisibleText text={view.toolName} line />}</Fact>
+              <Fact name="Tool">
+                {view.toolName === null ? "none" : <VisibleText text={view.toolName} line />}
+              </Fact>
               <Fact name="Run">
                 {view.runId === null ? (
                   "none"
                 ) : (
-                  <Link href={`/runs/${encodeURIComponent(view.runId)}`} className="text-active underline underline-offset-2">
+                  <Link
+                    href={`/runs/${encodeURIComponent(view.runId)}`}
+                    className="text-active underline underline-offset-2"
+                  >
                     {view.runId}
                   </Link>
                 )}

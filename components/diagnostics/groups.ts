@@ -3,7 +3,10 @@ import type { DiagnosticListItem } from "#lib/contract/http/diagnostic-list-item
 /** Failures of one fingerprint, in the order of the list; groups in the order of their newest. */
 export const groupsOf = (
   rows: ReadonlyArray<DiagnosticListItem>,
-): ReadonlyArray<{ readonly fingerprint: string; readonly rows: ReadonlyArray<DiagnosticListItem> }> => {
+): ReadonlyArray<{
+  readonly fingerprint: string;
+  readonly rows: ReadonlyArray<DiagnosticListItem>;
+}> => {
   const groups = new Map<string, Array<DiagnosticListItem>>();
   for (const row of rows) {
     const group = groups.get(row.fingerprint);

@@ -9,7 +9,7 @@ export function SkeletonRows({
   label: string;
 }) {
   return (
-    <div role="status" aria-label={`Loading ${label}`} className="appear-late">
+    <output aria-label={`Loading ${label}`} className="appear-late block">
       {Array.from({ length: rows }, (_, index) => (
         // Placeholders have no identity of their own.
         // oxlint-disable-next-line react/no-array-index-key
@@ -27,6 +27,6 @@ export function SkeletonRows({
           <span className="ml-auto h-2.5 w-16 rounded-sm bg-raised" />
         </div>
       ))}
-    </div>
+    </output>
   );
 }

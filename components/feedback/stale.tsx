@@ -5,10 +5,7 @@ import { copyOf } from "./error-panel.tsx";
 export function StaleNote({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const copy = copyOf(error);
   return (
-    <p
-      role="status"
-      className="tone-attention tone-wash tone-edge flex flex-wrap items-center gap-2 border-b px-4 py-1.5"
-    >
+    <output className="tone-attention tone-wash tone-edge flex flex-wrap items-center gap-2 border-b px-4 py-1.5">
       <CloudOff aria-hidden size={14} className="tone-text" />
       <span>
         This is what was last read. {copy.title}: {copy.next}
@@ -16,6 +13,6 @@ export function StaleNote({ error, onRetry }: { error: unknown; onRetry: () => v
       <button type="button" onClick={onRetry} className="underline underline-offset-2">
         Read again
       </button>
-    </p>
+    </output>
   );
 }

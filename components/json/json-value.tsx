@@ -17,14 +17,15 @@ export function JsonValue({
   const exact = useMemo(() => exactFromValue(value), [value]);
   if (exact.kind === "string") {
     return (
-      <div
+      <section
         className="max-h-96 overflow-auto rounded-sm border border-line px-2 py-1"
+        // A region that scrolls must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
-        role="group"
         aria-label={label}
       >
         <LongText text={exact.value} />
-      </div>
+      </section>
     );
   }
   return (

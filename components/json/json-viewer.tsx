@@ -1,4 +1,6 @@
 "use client";
+/* oxlint-disable react/incompatible-library */
+// The virtualizer is the only state of its kind here, and it is read where it is made.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useId, useMemo, useRef, useState } from "react";

@@ -41,7 +41,9 @@ export function ObligationsPage() {
         title="Obligations"
         aside={
           <>
-            {count === undefined ? null : <span className="mono text-soft">{cappedText(count)} owed</span>}
+            {count === undefined ? null : (
+              <span className="mono text-soft">{cappedText(count)} owed</span>
+            )}
             <span className="text-soft">Aging after 5 min, overdue after 1 h.</span>
           </>
         }
@@ -67,7 +69,10 @@ export function ObligationsPage() {
                   <StatusBadge look={severityLook[row.severity]} />
                   <div className="min-w-0">
                     <p className="truncate">
-                      <Link href={`/runs/${encodeURIComponent(row.runId)}`} className="font-medium hover:underline">
+                      <Link
+                        href={`/runs/${encodeURIComponent(row.runId)}`}
+                        className="font-medium hover:underline"
+                      >
                         <VisibleText text={row.title === "" ? "untitled" : row.title} line />
                       </Link>
                     </p>

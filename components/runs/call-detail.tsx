@@ -138,10 +138,7 @@ function Preliminary({ progress }: { progress: CallProgress }) {
         Preliminary values
         {progress.dropped > 0 ? `; ${progress.dropped} earlier ones were dropped` : ""}
       </h3>
-      <ol
-        className="mono max-h-40 overflow-auto rounded-sm border border-line p-1 text-table"
-        tabIndex={0}
-      >
+      <ol className="mono max-h-40 overflow-auto rounded-sm border border-line p-1 text-table">
         {progress.values.map((one) => (
           <li key={one.index} className="flex gap-2">
             <At at={one.at} timeOnly />

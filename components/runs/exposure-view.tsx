@@ -190,13 +190,13 @@ function Explainer({ runId, turn }: { runId: string; turn: number }) {
         <ErrorPanel error={answer.error} onRetry={() => void answer.refetch()} />
       )}
       {answer.data === undefined ? null : (
-        <p className="mt-2" role="status" data-verdict={answer.data.verdict}>
+        <output className="mt-2 block" data-verdict={answer.data.verdict}>
           <code>
             <VisibleText text={answer.data.toolName} line />
           </code>{" "}
           in turn {answer.data.turn}: <strong>{verdictText[answer.data.verdict]}</strong>.{" "}
           <VisibleText text={answer.data.explanation} />
-        </p>
+        </output>
       )}
     </Section>
   );

@@ -36,7 +36,7 @@ export function RunFilterBar({
     });
   return (
     <>
-      <div role="group" aria-label="State" className="flex flex-wrap gap-1">
+      <fieldset aria-label="State" className="flex flex-wrap gap-1">
         {runStates.map((state) => {
           const look = runStateLook[state];
           return (
@@ -52,13 +52,13 @@ export function RunFilterBar({
             </button>
           );
         })}
-      </div>
+      </fieldset>
       <TypedFilter
         url={url}
         name="text"
         label="Id or words of the title"
         inputRef={textRef}
-        width="w-48"
+        width="!w-48"
       />
       <Select
         aria-label="Agent"
@@ -86,19 +86,21 @@ export function RunFilterBar({
           </option>
         ))}
       </Select>
-      <TypedFilter url={url} name="failureTag" label="Failure tag" width="w-32" />
-      <label className="flex items-center gap-1 text-soft">
+      <TypedFilter url={url} name="failureTag" label="Failure tag" width="!w-36" />
+      <label className="flex items-center gap-1 text-soft" htmlFor="runs-from">
         from
         <Input
+          id="runs-from"
           type="datetime-local"
           value={url.get("from") ?? ""}
           onChange={(event) => url.set({ from: event.target.value })}
           className="!h-7 !w-auto"
         />
       </label>
-      <label className="flex items-center gap-1 text-soft">
+      <label className="flex items-center gap-1 text-soft" htmlFor="runs-to">
         to
         <Input
+          id="runs-to"
           type="datetime-local"
           value={url.get("to") ?? ""}
           onChange={(event) => url.set({ to: event.target.value })}
@@ -132,7 +134,12 @@ function TypedFilter({
 }) {
   const stored = url.get(name) ?? "";
   const [typed, setTyped] = useState(stored);
-  useEffect(() => setTyped(stored), [stored]);
+  const [seen, setSeen] = useState(stored);
+  // Back, Clear and links change the address from outside: the field follows.
+  if (seen !== stored) {
+    setSeen(stored);
+    if (typed.trim() !== stored) setTyped(stored);
+  }
   useEffect(() => {
     if (typed === stored) return;
     const timer = setTimeout(() => url.set({ [name]: typed.trim() }), settleMillis);

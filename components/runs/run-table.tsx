@@ -1,4 +1,6 @@
 "use client";
+/* oxlint-disable jsx-a11y/prefer-tag-over-role, react/incompatible-library */
+// Rows placed by a virtualizer cannot be table elements, so their roles are written out.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import Link from "next/link";
 import { useEffect, useRef } from "react";
@@ -42,13 +44,7 @@ export function RunTable({
   }, [active, virtualizer]);
 
   return (
-    <div
-      ref={box}
-      className="min-h-0 flex-1 overflow-auto bg-panel"
-      tabIndex={0}
-      role="group"
-      aria-label="Runs, scrollable"
-    >
+    <div ref={box} className="min-h-0 flex-1 overflow-auto bg-panel">
       <div
         role="table"
         aria-label="Runs"
@@ -59,8 +55,8 @@ export function RunTable({
           role="row"
           className={`${columns} sticky top-0 z-10 h-7 border-b border-line bg-raised font-medium text-soft max-md:hidden`}
         >
-          {["State", "Title", "Agent", "Calls", "Tokens", "Started", "Took"].map((name) => (
-            <span key={name} role="columnheader">
+          {headings.map(([name, right]) => (
+            <span key={name} role="columnheader" className={right ? "text-right" : ""}>
               {name}
             </span>
           ))}
@@ -105,14 +101,24 @@ export function RunTable({
   );
 }
 
+const headings = [
+  ["State", false],
+  ["Title", false],
+  ["Agent", false],
+  ["Calls", true],
+  ["Tokens", true],
+  ["Created", false],
+  ["Took or age", true],
+] as const;
+
 const columns =
-  "grid items-center gap-x-3 px-4 grid-cols-[auto_minmax(0,1fr)_auto] md:grid-cols-[168px_minmax(0,1fr)_110px_64px_90px_150px_90px]";
+  "grid items-center gap-x-3 px-4 grid-cols-[auto_minmax(0,1fr)_auto] md:grid-cols-[168px_minmax(0,1fr)_110px_56px_80px_150px_110px]";
 const wide = "max-md:hidden";
 
 function Cells({ row }: { row: RunListItem }) {
   return (
     <>
-      <span role="cell" className="truncate">
+      <span role="cell" className="flex min-w-0 items-center overflow-hidden">
         <RunStateBadge state={row.state} />
       </span>
       <span role="cell" className="min-w-0 truncate">
@@ -145,7 +151,7 @@ function Cells({ row }: { row: RunListItem }) {
       <span role="cell" className={`${wide} text-soft`}>
         <At at={row.createdAt} />
       </span>
-      <span role="cell" className="mono text-right text-soft">
+      <span role="cell" className="mono text-right whitespace-nowrap text-soft">
         <Took row={row} />
       </span>
     </>
@@ -156,9 +162,5 @@ function Took({ row }: { row: RunListItem }) {
   if (row.settledAt !== null)
     return <Length millis={row.settledAt - (row.startedAt ?? row.createdAt)} />;
   if (row.startedAt !== null && row.state === "running") return <Growing since={row.startedAt} />;
-  return (
-    <>
-      <Age at={row.createdAt} /> old
-    </>
-  );
+  return <Age at={row.createdAt} />;
 }

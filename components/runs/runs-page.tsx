@@ -1,7 +1,7 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
@@ -109,9 +109,7 @@ function useAccepted(all: ReadonlyArray<RunListItem>, filter: string) {
   const [accepted, setAccepted] = useState<{ readonly filter: string; readonly until: number }>();
   const newest = all[0]?.createdAt;
   const known = accepted?.filter === filter ? accepted.until : undefined;
-  useEffect(() => {
-    if (known === undefined && newest !== undefined) setAccepted({ filter, until: newest });
-  }, [known, newest, filter]);
+  if (known === undefined && newest !== undefined) setAccepted({ filter, until: newest });
   const until = known ?? newest ?? 0;
   const rows = useMemo(() => all.filter((row) => row.createdAt <= until), [all, until]);
   return {

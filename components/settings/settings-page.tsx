@@ -4,7 +4,6 @@ import { useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { useMe } from "#components/shell/me.ts";
-import type { Settings } from "#components/shell/read-settings.ts";
 import { useSettings } from "#components/shell/settings.tsx";
 import { useNow } from "#components/shell/use-now.ts";
 import { Button } from "#components/ui/button.tsx";
@@ -30,6 +29,7 @@ export function SettingsPage() {
   );
 }
 
+const themes = ["system", "light", "dark"] as const;
 const zones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
 function Looks() {
@@ -43,8 +43,11 @@ function Looks() {
             <Select
               {...ids}
               value={settings.theme}
-              // The options below are exactly the themes.
-              onChange={(event) => settings.change({ theme: event.target.value as Settings["theme"] })}
+              onChange={(event) =>
+                settings.change({
+                  theme: themes.find((one) => one === event.target.value) ?? "system",
+                })
+              }
             >
               <option value="system">as the system</option>
               <option value="light">light</option>
@@ -57,8 +60,11 @@ function Looks() {
             <Select
               {...ids}
               value={settings.density}
-              // The options below are exactly the densities.
-              onChange={(event) => settings.change({ density: event.target.value as Settings["density"] })}
+              onChange={(event) =>
+                settings.change({
+                  density: event.target.value === "compact" ? "compact" : "regular",
+                })
+              }
             >
               <option value="regular">regular</option>
               <option value="compact">compact</option>
@@ -74,7 +80,11 @@ function Looks() {
           }
         >
           {(ids) => (
-            <Select {...ids} value={settings.zone} onChange={(event) => settings.change({ zone: event.target.value })}>
+            <Select
+              {...ids}
+              value={settings.zone}
+              onChange={(event) => settings.change({ zone: event.target.value })}
+            >
               <option value="system">the browser's own</option>
               {zones.map((zone) => (
                 <option key={zone} value={zone}>
@@ -95,7 +105,10 @@ function Password() {
   const { api } = useConsole();
   const me = useMe();
   const [password, setPassword] = useState("");
-  const save = useMutation({ mutationFn: () => api.setPassword(password), onSuccess: () => setPassword("") });
+  const save = useMutation({
+    mutationFn: () => api.setPassword(password),
+    onSuccess: () => setPassword(""),
+  });
   const short = password.length < leastCharacters;
   return (
     <Section title={me.hasPassword ? "Change your password" : "Set a password"}>

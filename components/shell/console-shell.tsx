@@ -1,5 +1,5 @@
 "use client";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Bot } from "lucide-react";
 import dynamic from "next/dynamic";
 import { usePathname, useRouter } from "next/navigation";
@@ -95,10 +95,9 @@ function GlobalKeys({ onSheet, onPalette }: { onSheet: () => void; onPalette: ()
 function useTitle(counts: Counts | undefined): void {
   const name = pageOf(usePathname())?.name ?? "Console";
   const waiting = (counts?.pendingApprovals ?? 0) + (counts?.openUnknowns ?? 0);
-  const client = useQueryClient();
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${name} · Effect Agent`;
-  }, [waiting, name, client]);
+  }, [waiting, name]);
 }
 
 function Frame({
@@ -120,8 +119,10 @@ function Frame({
       >
         Skip to the content
       </a>
-      {strip}
-      {me?.rehearsal === true ? <RehearsalNote modelId={me.modelId} /> : null}
+      <header>
+        {strip}
+        {me?.rehearsal === true ? <RehearsalNote modelId={me.modelId} /> : null}
+      </header>
       <div className="flex min-h-0 flex-1 max-md:flex-col">
         <Sidebar counts={counts} />
         <main

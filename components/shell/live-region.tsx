@@ -31,9 +31,9 @@ export function LiveRegion({ children }: { children: ReactNode }) {
   return (
     <AnnounceContext value={announce}>
       {children}
-      <div aria-live="polite" role="status" className="sr-only" data-live-region>
+      <output aria-live="polite" className="sr-only" data-live-region>
         {words}
-      </div>
+      </output>
     </AnnounceContext>
   );
 }

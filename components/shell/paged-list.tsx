@@ -51,7 +51,12 @@ export function PagedList<Item>({
 }
 
 /** `j`, `k` and Enter over the rows of a list that opens one of them. */
-export function useRowKeys(count: number, chosen: number, choose: (index: number) => void, back: () => void): void {
+export function useRowKeys(
+  count: number,
+  chosen: number,
+  choose: (index: number) => void,
+  back: () => void,
+): void {
   const [last, setLast] = useState(-1);
   const at = chosen >= 0 ? chosen : last;
   const go = (index: number): void => {

@@ -71,8 +71,6 @@ export function TruthStrip({ me, onSheet }: { me: Me; onSheet: () => void }) {
   return (
     <div
       className={`flex min-h-8 flex-wrap items-center gap-x-3 border-b px-3 text-table text-soft ${broken ? "tone-attention tone-wash tone-edge" : "bg-panel"}`}
-      role="region"
-      aria-label="Freshness"
     >
       <span className="font-semibold text-ink max-sm:hidden">Effect Agent</span>
       <ConnectionPill />
@@ -113,10 +111,7 @@ export function TruthStrip({ me, onSheet }: { me: Me; onSheet: () => void }) {
         </span>
       </span>
       {status.changedMeanwhile === null ? null : (
-        <p
-          className="tone-attention flex w-full items-center gap-2 border-t py-1 text-ink"
-          role="status"
-        >
+        <output className="tone-attention flex w-full items-center gap-2 border-t py-1 text-ink">
           {status.changedMeanwhile}
           <button
             type="button"
@@ -125,7 +120,7 @@ export function TruthStrip({ me, onSheet }: { me: Me; onSheet: () => void }) {
           >
             Understood
           </button>
-        </p>
+        </output>
       )}
     </div>
   );

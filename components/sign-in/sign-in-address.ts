@@ -20,5 +20,6 @@ export const safeNext = (next: string | null): string => {
   if (next === null || !/^\/(?![/\\])/.test(next) || next.startsWith("/sign-in"))
     return "/approvals";
   // Control characters are stripped by browsers before they read an address, which could make `//` of it.
+  // oxlint-disable-next-line no-control-regex
   return /[\u0000-\u0020\\]/.test(next) ? "/approvals" : next;
 };

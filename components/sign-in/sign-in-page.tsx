@@ -32,6 +32,8 @@ function Ways() {
   useEffect(() => {
     const found = tokenFromAddress(window.location);
     if (found === undefined) return;
+    // The address is only known in the browser, after the page was drawn without it.
+    // oxlint-disable-next-line react/set-state-in-effect
     setToken(found.token);
     window.history.replaceState(null, "", found.cleaned);
   }, []);

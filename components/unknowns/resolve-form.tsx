@@ -17,7 +17,8 @@ import type { UnknownDetail } from "#lib/contract/views.ts";
 const choices: Record<ResolutionKind, { readonly name: string; readonly effect: string }> = {
   "completed-with-result": {
     name: "It happened; this was its result",
-    effect: "The result is checked against the tool's schema, recorded, and the run goes on with it. The tool is not called.",
+    effect:
+      "The result is checked against the tool's schema, recorded, and the run goes on with it. The tool is not called.",
   },
   "never-happened": {
     name: "It never happened",
@@ -25,7 +26,8 @@ const choices: Record<ResolutionKind, { readonly name: string; readonly effect: 
   },
   "safe-to-retry": {
     name: "Safe to run again",
-    effect: "The call runs once more with the same idempotency key. Choose it only when a repeat does no harm.",
+    effect:
+      "The call runs once more with the same idempotency key. Choose it only when a repeat does no harm.",
   },
   "abort-submission": {
     name: "Abort the run",
@@ -52,7 +54,9 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
 
   const parsed = kind === "completed-with-result" ? parseJson(result) : undefined;
   const badResult =
-    parsed !== undefined && parsed._tag === "Failure" && result.trim() !== "" ? parsed.failure.message : undefined;
+    parsed !== undefined && parsed._tag === "Failure" && result.trim() !== ""
+      ? parsed.failure.message
+      : undefined;
   const complete =
     kind !== undefined &&
     reason.trim() !== "" &&
@@ -83,10 +87,12 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
   if (!isAtLeast(me, "operator")) {
     return <p className="text-soft">Resolving needs the role operator; yours is {me.role}.</p>;
   }
-  const edit = <A,>(set: (value: A) => void) => (value: A): void => {
-    set(value);
-    setArmed(false);
-  };
+  const edit =
+    <A,>(set: (value: A) => void) =>
+    (value: A): void => {
+      set(value);
+      setArmed(false);
+    };
   return (
     <form
       className="flex max-w-[760px] flex-col gap-3"
@@ -153,23 +159,45 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
           </details>
         </>
       ) : null}
-      <Field label="Evidence" hint="Where you looked and what you saw there, so that another person can look too.">
+      <Field
+        label="Evidence"
+        hint="Where you looked and what you saw there, so that another person can look too."
+      >
         {(ids) => (
-          <TextArea {...ids} value={evidence} rows={2} maxLength={4_000} onChange={(event) => edit(setEvidence)(event.target.value)} />
+          <TextArea
+            {...ids}
+            value={evidence}
+            rows={2}
+            maxLength={4_000}
+            onChange={(event) => edit(setEvidence)(event.target.value)}
+          />
         )}
       </Field>
       <Field label="Reason">
         {(ids) => (
-          <TextArea {...ids} value={reason} rows={2} maxLength={2_000} onChange={(event) => edit(setReason)(event.target.value)} />
+          <TextArea
+            {...ids}
+            value={reason}
+            rows={2}
+            maxLength={2_000}
+            onChange={(event) => edit(setReason)(event.target.value)}
+          />
         )}
       </Field>
       {resolve.isError ? <ErrorPanel error={resolve.error} small /> : null}
       <div className="flex flex-wrap items-center gap-2">
-        <Button kind="primary" type="submit" disabled={!complete || resolve.isPending || lock !== undefined}>
+        <Button
+          kind="primary"
+          type="submit"
+          disabled={!complete || resolve.isPending || lock !== undefined}
+        >
           {resolve.isPending ? "Sending…" : armed ? "Press again to resolve" : "Resolve"}
         </Button>
         <span className="text-soft">
-          {lock ?? (kind === undefined ? "Choose what is true; a reason and evidence are needed." : choices[kind].effect)}
+          {lock ??
+            (kind === undefined
+              ? "Choose what is true; a reason and evidence are needed."
+              : choices[kind].effect)}
         </span>
       </div>
     </form>

@@ -26,7 +26,8 @@ export function UnknownDetailPane({ unknownId }: { unknownId: string }) {
     queryFn: async ({ signal }) => {
       const answer = await api.unknown(unknownId, signal);
       const parameters =
-        exactAt(parseExactJson(answer.text), ["parameters"]) ?? exactFromValue(answer.value.parameters);
+        exactAt(parseExactJson(answer.text), ["parameters"]) ??
+        exactFromValue(answer.value.parameters);
       return { detail: answer.value, parameters };
     },
   });
@@ -39,7 +40,10 @@ export function UnknownDetailPane({ unknownId }: { unknownId: string }) {
 
 function Effect({ detail, parameters }: { detail: UnknownDetail; parameters: ExactJson }) {
   return (
-    <article aria-label={`Effect of ${detail.toolName}`} className="min-h-0 flex-1 overflow-auto bg-panel">
+    <article
+      aria-label={`Effect of ${detail.toolName}`}
+      className="min-h-0 flex-1 overflow-auto bg-panel"
+    >
       <header className="flex flex-col gap-1 px-4 py-3">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
           <h2 className="mono text-title font-semibold break-all">
@@ -57,7 +61,8 @@ function Effect({ detail, parameters }: { detail: UnknownDetail; parameters: Exa
       <Section title="What is known">
         <StageStrip detail={detail} />
         <p className="mt-2 text-soft">
-          Why in doubt: {reasonText(detail.reason)}. It is not repeated by itself, and nobody has guessed an outcome.
+          Why in doubt: {reasonText(detail.reason)}. It is not repeated by itself, and nobody has
+          guessed an outcome.
         </p>
       </Section>
       <Section title="Ran with these parameters">

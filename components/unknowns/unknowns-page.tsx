@@ -43,9 +43,10 @@ export function UnknownsPage() {
                 {cappedText(count)} {state}
               </span>
             )}
-            <label className="ml-auto flex items-center gap-2">
+            <label className="ml-auto flex items-center gap-2" htmlFor="unknowns-state">
               <span className="text-soft">State</span>
               <Select
+                id="unknowns-state"
                 value={state}
                 onChange={(event) => url.set({ state: event.target.value, unknown: undefined })}
                 className="!w-auto"
@@ -60,7 +61,9 @@ export function UnknownsPage() {
       <ListAndDetail
         backTo="Unknowns"
         onBack={() => url.set({ unknown: undefined })}
-        detail={chosen === undefined ? undefined : <UnknownDetailPane key={chosen} unknownId={chosen} />}
+        detail={
+          chosen === undefined ? undefined : <UnknownDetailPane key={chosen} unknownId={chosen} />
+        }
         list={
           <PagedList
             query={query}
@@ -96,7 +99,15 @@ export function UnknownsPage() {
   );
 }
 
-function UnknownRow({ row, chosen, onChoose }: { row: UnknownListItem; chosen: boolean; onChoose: () => void }) {
+function UnknownRow({
+  row,
+  chosen,
+  onChoose,
+}: {
+  row: UnknownListItem;
+  chosen: boolean;
+  onChoose: () => void;
+}) {
   return (
     <li>
       <button
@@ -111,7 +122,11 @@ function UnknownRow({ row, chosen, onChoose }: { row: UnknownListItem; chosen: b
             <VisibleText text={row.toolName} line />
           </code>
           <span className="ml-auto text-soft">
-            {row.resolvedAt === null ? <Age at={row.unknownAt} /> : <At at={row.resolvedAt} timeOnly />}
+            {row.resolvedAt === null ? (
+              <Age at={row.unknownAt} />
+            ) : (
+              <At at={row.resolvedAt} timeOnly />
+            )}
           </span>
         </span>
         <span className="mt-0.5 block truncate">

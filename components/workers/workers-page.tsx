@@ -33,7 +33,10 @@ export function WorkersPage() {
   });
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <PageHeader title="Workers" aside={<span className="text-soft">Read again every 5 s.</span>} />
+      <PageHeader
+        title="Workers"
+        aside={<span className="text-soft">Read again every 5 s.</span>}
+      />
       <div className="min-h-0 flex-1 overflow-auto bg-panel">
         <QueryStates query={workers} loading={<SkeletonRows rows={4} label="workers" />}>
           {({ items }) =>

@@ -1,195 +1,42 @@
-/**
- * Contract-shaped answers in every state a console page must show, for development and component tests of
- * the console without the host. Never imported by product code. Times hang on one start moment.
- */
+/** The other answers of the console's fixtures: approvals, effects in doubt, denials and what is about the installation. */
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import type { CallState, Risk, RunState } from "#lib/contract/status.ts";
+import type { Risk } from "#lib/contract/status.ts";
+import { hostile, id, minute, pick, refund, start, titles } from "./console-fixture-runs.ts";
 
-export const start = Date.now();
-const minute = 60_000;
-
-/** Characters that hide, reorder, imitate or try to run. */
-export const hostile = {
-  bidi: "invoice \u202Egpj.exe\u202C to a\u200Bb\u2066c\u2069",
-  script: `<script>window.__ran=1</script><img src=x onerror="window.__ran=1"><details open ontoggle=alert(1)>`,
-  host: "https://pаypal.com/login",
-  formula: '=HYPERLINK("http://evil.example","x")',
-  controls: "a\u0000b\u001B[31mred\rback\u2028sep\uFEFF\u{E0100}",
-  template: "${process.env.SECRET} {{constructor}} `x`",
-};
-
-const id = (kind: string, number: number): string => `${kind}-${String(number).padStart(5, "0")}`;
-const pick = <A>(list: ReadonlyArray<A>, number: number): A => {
-  const found = list[number % list.length];
-  if (found === undefined) throw new Error("an empty list has nothing to pick");
-  return found;
-};
-
-const states: ReadonlyArray<RunState> = ["running", "waiting", "completed", "completed", "failed", "unknown", "aborted", "queued"];
-const titles = [
-  "Refund for the cracked Coffee Grinder in order #W1000001",
-  "Cancel order #W1000002, no longer needed",
-  "Ship order #W1000003 to 41 Linden Avenue instead",
-  hostile.bidi,
-  hostile.script,
-  "Where is my parcel? Order #W1000140",
-  `A very long title ${"that goes on ".repeat(30)}`,
-  hostile.formula,
-];
-
-export const runRow = (number: number) => {
-  const state = pick(states, number);
-  const createdAt = start - number * 37_000;
-  const settled = state === "completed" || state === "failed" || state === "aborted";
-  return {
-    runId: id("run", number),
-    threadId: id("thread", number % 900),
-    submissionId: id("submission", number),
-    agentId: number % 5 === 4 ? "warehouse" : "retail-desk",
-    state,
-    title: pick(titles, number),
-    failureTag: state === "failed" ? pick(["PaymentDeclined", "ModelProtocolError", "ToolDenied"], number) : null,
-    requester: number % 3 === 0 ? "ops@example.com" : "Ana Sofia Lima",
-    turns: (number % 6) + 1,
-    toolCalls: number % 9,
-    pendingApprovals: state === "waiting" ? (number % 3) + 1 : 0,
-    openUnknowns: state === "unknown" ? 1 : 0,
-    inputTokens: 1_200 * ((number % 12) + 1),
-    outputTokens: 140 * ((number % 7) + 1),
-    createdAt,
-    startedAt: state === "queued" ? null : createdAt + 400,
-    settledAt: settled ? createdAt + 21_000 + number : null,
-  };
-};
-
-export const exposure = (names: ReadonlyArray<string>, source = "initial") => ({
-  exposed: names,
-  pins: ["discover_tools"],
-  discoveryTools: ["discover_tools"],
-  eager: false,
-  selectionSource: source,
-  selected: names.filter((name) => name !== "discover_tools"),
-  schemaBytes: 940 * names.length,
-  maxTools: 64,
-  maxSchemaBytes: 262_144,
-  hiddenByVisibility: ["delete_customer"],
-  hiddenByVisibilityCount: 1,
-  notSelected: ["report_sales_by_product", "report_top_customers"],
-  notSelectedCount: 2,
-  warnings: [],
-});
-
-const call = (turn: number, index: number, toolName: string, state: CallState, parameters: Json, more: object = {}) => {
-  const at = start - 9 * minute + turn * 70_000 + index * 900;
-  const asked = state === "waiting" || state === "denied-by-person" || state === "expired";
-  const ran = state === "running" || state === "succeeded" || state === "failed" || state === "unknown";
-  const over = state !== "queued" && state !== "waiting" && state !== "running" && state !== "unknown";
-  return {
-    turn,
-    index,
-    callId: `call_${turn}_${index}`,
-    toolName,
-    state,
-    executionClass: "uncertain",
-    providerExecuted: false,
-    parameters,
-    effectiveParameters: parameters,
-    parametersDigest: digestOf(parameters),
-    failureMode: null,
-    failureHandling: null,
-    failure: null,
-    result: null,
-    hasResult: false,
-    isFailure: false,
-    originalBytes: null,
-    selection: null,
-    approvalRequestId: asked ? id("approval", 1) : null,
-    unknownId: state === "unknown" ? id("unknown", 1) : null,
-    idempotencyKey: ran ? `key-${turn}-${index}` : null,
-    declaredAt: at,
-    requestedAt: asked ? at + 20 : null,
-    decidedAt: state === "denied-by-person" || state === "expired" ? at + 40_000 : null,
-    startedAt: ran ? at + 300 : null,
-    endedAt: over ? at + 2_400 + index * 800 : null,
-    ...more,
-  };
-};
-
-const refund = { orderId: "#W1000001", amount: 129.9, paymentMethodId: "card_4417", reason: "arrived with a cracked burr" };
-const done = (result: Json) => ({ result, hasResult: true, originalBytes: JSON.stringify(result).length });
-
-/** A run whose calls stand in all eleven states. */
-export const runDetail = (runId: string) => {
-  const number = Number(runId.slice(-5)) || 1;
-  const row = runRow(number);
-  const turns = [
-    [
-      call(1, 0, "find_user_id_by_email", "succeeded", { email: "maya.okafor@example.com" }, done("maya_okafor_2201")),
-      call(1, 1, "discover_tools", "succeeded", { query: "refund", namespace: "payments" }, { ...done({ toolNames: ["issue_refund"], matches: [] }), selection: ["issue_refund"] }),
-    ],
-    [
-      call(2, 0, "get_order_details", "succeeded", { orderId: "#W1000001" }, done({ id: "#W1000001", items: [{ sku: 9_007_199_254_740_991, price: 129.9 }], note: hostile.script })),
-      call(2, 1, "track_shipment", "failed", { trackingId: "TRK-1" }, {
-        isFailure: true,
-        failure: { errorTag: "CarrierUnavailable", message: "The carrier did not answer within 5 s.", diagnosticId: "diagnostic-00001" },
-        failureMode: "return",
-        failureHandling: "returned-to-model",
-        ...done({ error: "CarrierUnavailable" }),
-      }),
-      call(2, 2, "delete_customer", "denied-by-policy", { userId: "maya_okafor_2201" }),
-      call(2, 3, "send_email", "denied-by-person", { to: hostile.bidi, body: hostile.script }),
-      call(2, 4, "modify_user_address", "expired", { userId: "maya_okafor_2201" }),
-      call(2, 5, "add_customer_note", "not-executed", { note: "x" }),
-      call(2, 6, "charge_payment_method", "unknown", { amount: 12 }),
-      call(2, 7, "cancel_pending_order", "aborted", { orderId: "#W1" }),
-    ],
-    [
-      call(3, 0, "issue_refund", "waiting", refund),
-      call(3, 1, "create_return_label", "running", { orderId: "#W1000001" }),
-      call(3, 2, "send_email", "queued", { to: "maya.okafor@example.com", body: "line ".repeat(400) }),
-    ],
-  ];
-  const names = ["discover_tools", "find_user_id_by_email", "get_order_details", "track_shipment", "send_email"];
-  return {
-    ...row,
-    runId,
-    input: "Hi, I'm Maya Okafor (maya.okafor@example.com). The Coffee Grinder in my order #W1000001 arrived with a cracked burr. Please refund the $129.90 to the card I paid with.",
-    output: row.state === "completed" ? "Your refund of $129.90 is on its way." : null,
-    failure: row.state === "failed" ? { errorTag: row.failureTag, message: "The bank declined the payment: insufficient funds." } : null,
-    finishReason: row.settledAt === null ? null : "answered",
-    exhausted: null,
-    modelId: "rehearsal-1",
-    abort: row.state === "aborted" ? { actor: { kind: "operator", id: "op-2", name: "Ben Okoro" }, reason: "customer withdrew", at: start } : null,
-    attempts: [
-      { attempt: 1, epoch: 4, decision: "first-attempt", explanation: "A new submission: nothing is recorded yet.", startedAt: row.createdAt + 400, suspendedFor: "approval" },
-      { attempt: 2, epoch: 5, decision: "apply-decisions", explanation: "The approval was decided; the same batch goes on without asking the model.", startedAt: row.createdAt + 90_000, suspendedFor: null },
-    ],
-    turnViews: turns.map((calls, index) => ({
-      turn: index + 1,
-      text: index === 1 ? "I found the order. Let me look at the shipment first." : "",
-      finishReason: "tool-calls",
-      usage: { inputTokens: 2_140 + index * 800, outputTokens: 96 },
-      exposure: exposure(index === 2 ? [...names, "issue_refund"] : names, index === 2 ? "discovery" : "initial"),
-      calls,
-      startedAt: start - 9 * minute + (index + 1) * 70_000 - 3_000,
-      recordedAt: start - 9 * minute + (index + 1) * 70_000 - 200,
-    })),
-    policy: { maxTurns: 32, maxToolCalls: 128, maxDurationMillis: 600_000, toolConcurrency: 4 },
-  };
-};
+export { runDetail, runRow } from "./console-fixture-runs.ts";
 
 const risks: ReadonlyArray<Risk> = ["high", "medium", "critical", "low"];
 const bigLine = `${"x".repeat(1_000_000)} END-MARKER-rm-rf`;
 
 const argumentsOf = (number: number): Json => {
-  if (number === 2) return { to: hostile.bidi, subject: hostile.host, body: hostile.script, raw: hostile.controls, note: hostile.template, empty: "" };
+  if (number === 2)
+    return {
+      to: hostile.bidi,
+      subject: hostile.host,
+      body: hostile.script,
+      raw: hostile.controls,
+      note: hostile.template,
+      empty: "",
+    };
   if (number === 3) return { command: bigLine };
-  if (number === 4) return { rows: Array.from({ length: 5_000 }, (_, index) => ({ index, sku: `SKU-${index}`, price: index / 4 })) };
+  if (number === 4)
+    return {
+      rows: Array.from({ length: 5_000 }, (_, index) => ({
+        index,
+        sku: `SKU-${index}`,
+        price: index / 4,
+      })),
+    };
   return { ...refund, orderId: `#W${1_000_000 + number}`, amount: 100 + number * 0.05 };
 };
 
-const toolOf = (number: number): string => (number === 2 ? "send_email" : number === 3 ? "run_command" : pick(["issue_refund", "cancel_pending_order", "modify_user_address"], number));
+const toolOf = (number: number): string =>
+  number === 2
+    ? "send_email"
+    : number === 3
+      ? "run_command"
+      : pick(["issue_refund", "cancel_pending_order", "modify_user_address"], number);
 
 export const approvalRow = (number: number, state: string) => {
   const decided = state !== "pending";
@@ -251,7 +98,15 @@ export const approvalDetail = (number: number, state: string) => {
       approversRequired: 1,
       selfApproval: false,
       ...(number === 2
-        ? { hiddenCharacters: { characters: [{ codePoint: 0x202e, name: "RIGHT-TO-LEFT OVERRIDE" }, { codePoint: 0x200b, name: "ZERO WIDTH SPACE" }], places: ["$.to", "$.raw"] } }
+        ? {
+            hiddenCharacters: {
+              characters: [
+                { codePoint: 0x202e, name: "RIGHT-TO-LEFT OVERRIDE" },
+                { codePoint: 0x200b, name: "ZERO WIDTH SPACE" },
+              ],
+              places: ["$.to", "$.raw"],
+            },
+          }
         : {}),
     },
     reason: state === "denied" ? "The customer must send a photo first." : null,
@@ -272,13 +127,33 @@ export const approvalDetail = (number: number, state: string) => {
             state: index === 0 && decided ? "succeeded" : "waiting",
             needsApproval: true,
             requestId: id("approval", index + 1),
-            summary: pick(["Refund 129.90 USD", "Make a return label", `E-mail to ${hostile.bidi}`], index),
+            summary: pick(
+              ["Refund 129.90 USD", "Make a return label", `E-mail to ${hostile.bidi}`],
+              index,
+            ),
             executionClass: pick(["idempotent", "readonly", "uncertain"], index),
           }))
-        : [{ index: 0, callId: "call_3_0", toolName: row.toolName, state: "waiting", needsApproval: true, requestId: row.requestId, summary: row.summary, executionClass: "uncertain" }],
+        : [
+            {
+              index: 0,
+              callId: "call_3_0",
+              toolName: row.toolName,
+              state: "waiting",
+              needsApproval: true,
+              requestId: row.requestId,
+              summary: row.summary,
+              executionClass: "uncertain",
+            },
+          ],
     fingerprint: "amber otter lifts brass kettle",
     receipt: state === "approved" ? "ran-as-approved" : null,
-    mayDecide: number === 7 ? { allowed: false, why: "You started this run; the policy of issue_refund asks for somebody else." } : { allowed: true, why: "" },
+    mayDecide:
+      number === 7
+        ? {
+            allowed: false,
+            why: "You started this run; the policy of issue_refund asks for somebody else.",
+          }
+        : { allowed: true, why: "" },
   };
 };
 
@@ -301,7 +176,12 @@ export const unknownRow = (number: number, state = "open") => ({
 });
 
 export const unknownDetail = (number: number, state = "open") => {
-  const parameters = { userId: "maya_okafor_2201", amount: 12.5, currency: "USD", memo: number === 2 ? hostile.bidi : "express shipping" };
+  const parameters = {
+    userId: "maya_okafor_2201",
+    amount: 12.5,
+    currency: "USD",
+    memo: number === 2 ? hostile.bidi : "express shipping",
+  };
   return {
     ...unknownRow(number, state),
     parameters,
@@ -309,12 +189,23 @@ export const unknownDetail = (number: number, state = "open") => {
     idempotencyKey: `3f0c2d9a-${number}`,
     attempt: 2,
     executionClass: "uncertain",
-    detail: "The connection to the payment provider closed after the request was sent and before it answered.",
-    resultSchema: { type: "object", properties: { chargeId: { type: "string" }, amount: { type: "number" } }, required: ["chargeId", "amount"] },
+    detail:
+      "The connection to the payment provider closed after the request was sent and before it answered.",
+    resultSchema: {
+      type: "object",
+      properties: { chargeId: { type: "string" }, amount: { type: "number" } },
+      required: ["chargeId", "amount"],
+    },
     failureSchema: null,
     resolution:
       state === "resolved"
-        ? { kind: "completed-with-result", actor: { kind: "operator", id: "op-2", name: "Ben Okoro" }, reason: "found in the provider's ledger", evidence: "ledger entry ch_88123 at 03:41:07", result: { chargeId: "ch_88123", amount: 12.5 } }
+        ? {
+            kind: "completed-with-result",
+            actor: { kind: "operator", id: "op-2", name: "Ben Okoro" },
+            reason: "found in the provider's ledger",
+            evidence: "ledger entry ch_88123 at 03:41:07",
+            result: { chargeId: "ch_88123", amount: 12.5 },
+          }
         : null,
   };
 };
@@ -329,7 +220,10 @@ export const denialRow = (number: number) => ({
   turn: 2,
   callId: "call_2_2",
   toolName: "delete_customer",
-  reason: number % 3 === 0 ? "The permission service did not answer within 2 s." : "Customers are deleted by the privacy team only.",
+  reason:
+    number % 3 === 0
+      ? "The permission service did not answer within 2 s."
+      : "Customers are deleted by the privacy team only.",
   diagnosticId: number % 3 === 0 ? "diagnostic-00001" : null,
   deniedAt: start - number * minute,
   acknowledgedAt: number > 8 ? start - minute : null,
@@ -344,45 +238,85 @@ export const diagnosticRow = (number: number) => ({
   toolName: pick(["track_shipment", "issue_refund"], number),
   callId: "call_2_1",
   capturedAt: start - number * 3 * minute,
-  title: pick(["CarrierUnavailable: no answer within 5 s", "TypeError: cannot read properties of undefined", hostile.script], number),
+  title: pick(
+    [
+      "CarrierUnavailable: no answer within 5 s",
+      "TypeError: cannot read properties of undefined",
+      hostile.script,
+    ],
+    number,
+  ),
 });
 
 export const diagnosticEvidence: Json = {
   version: 1,
-  error: { tag: "CarrierUnavailable", message: "no answer within 5 s", headers: { authorization: "[redacted]" }, self: "[circular]" },
+  error: {
+    tag: "CarrierUnavailable",
+    message: "no answer within 5 s",
+    headers: { authorization: "[redacted]" },
+    self: "[circular]",
+  },
   cause: [{ tag: "TimeoutException", message: "[truncated 18,220 characters]" }],
 };
 
 export const agentView = (agentId: string) => ({
   agentId,
-  instructions: "You are the retail desk of an online shop. Help customers with orders, refunds and deliveries. Never promise what a tool has not confirmed.",
+  instructions:
+    "You are the retail desk of an online shop. Help customers with orders, refunds and deliveries. Never promise what a tool has not confirmed.",
   definitionDigest: digestOf(agentId),
   inputSchema: { type: "string" },
   toolCount: 4,
-  tools: ["discover_tools", "issue_refund", "get_order_details", "delete_customer"].map((name, index) => ({
-    name,
-    description: pick(["Finds tools by words.", "Refunds a payment of an order.", "Reads one order.", "Deletes a customer."], index),
-    namespace: pick([null, "payments", "orders", "customers"], index),
-    failureMode: index === 1 ? "return" : "error",
-    executionClass: pick(["readonly", "idempotent", "readonly", "uncertain"], index),
-    approval: pick(["never", "by-rule", "never", "always"], index),
-    risk: pick([null, "high", null, "critical"], index),
-    pinned: index === 0,
-    discovery: index === 0,
-    requiresHandler: true,
-    toolDigest: digestOf(name),
-    parametersSchema: { type: "object", properties: { orderId: { type: "string" }, amount: { type: "number", exclusiveMinimum: 0 } }, required: ["orderId"] },
-    successSchema: { type: "object" },
-    failureSchema: index === 1 ? { type: "object" } : null,
-  })),
+  tools: ["discover_tools", "issue_refund", "get_order_details", "delete_customer"].map(
+    (name, index) => ({
+      name,
+      description: pick(
+        [
+          "Finds tools by words.",
+          "Refunds a payment of an order.",
+          "Reads one order.",
+          "Deletes a customer.",
+        ],
+        index,
+      ),
+      namespace: pick([null, "payments", "orders", "customers"], index),
+      failureMode: index === 1 ? "return" : "error",
+      executionClass: pick(["readonly", "idempotent", "readonly", "uncertain"], index),
+      approval: pick(["never", "by-rule", "never", "always"], index),
+      risk: pick([null, "high", null, "critical"], index),
+      pinned: index === 0,
+      discovery: index === 0,
+      requiresHandler: true,
+      toolDigest: digestOf(name),
+      parametersSchema: {
+        type: "object",
+        properties: {
+          orderId: { type: "string" },
+          amount: { type: "number", exclusiveMinimum: 0 },
+        },
+        required: ["orderId"],
+      },
+      successSchema: { type: "object" },
+      failureSchema: index === 1 ? { type: "object" } : null,
+    }),
+  ),
   exposure: { initialToolNames: ["get_order_details"], maxTools: 64, maxSchemaBytes: 262_144 },
   policyInstalled: agentId === "retail-desk",
   visibilityInstalled: true,
   examples:
     agentId === "retail-desk"
       ? [
-          { id: "refund", title: "Refund above the limit", shows: "The refund waits in Approvals; approve it and the provider books it once.", input: "Hi, I'm Maya Okafor. Please refund the Coffee Grinder." },
-          { id: "cancel", title: "Cancel a pending order", shows: "Deny it and the agent tells the customer why.", input: "Please cancel order #W1000002." },
+          {
+            id: "refund",
+            title: "Refund above the limit",
+            shows: "The refund waits in Approvals; approve it and the provider books it once.",
+            input: "Hi, I'm Maya Okafor. Please refund the Coffee Grinder.",
+          },
+          {
+            id: "cancel",
+            title: "Cancel a pending order",
+            shows: "Deny it and the agent tells the customer why.",
+            input: "Please cancel order #W1000002.",
+          },
         ]
       : [],
 });
@@ -410,7 +344,15 @@ export const workerRow = (number: number) => ({
   lastTakeoverAt: number === 0 ? start - 20 * minute : null,
 });
 
-const verbs = ["decide-approval", "extend-approval", "abort-run", "resolve-unknown", "acknowledge-denial", "sign-in", "read-diagnostics"];
+const verbs = [
+  "decide-approval",
+  "extend-approval",
+  "abort-run",
+  "resolve-unknown",
+  "acknowledge-denial",
+  "sign-in",
+  "read-diagnostics",
+];
 
 export const auditRow = (number: number) => ({
   sequence: 900 - number,
@@ -420,7 +362,10 @@ export const auditRow = (number: number) => ({
   target: id("approval", number),
   runId: id("run", number),
   accepted: number % 4 !== 1,
-  reason: number % 4 === 1 ? "ApprovalAlreadyDecided: Ana Sofia Lima approved this call 2 s before." : "checked with the customer",
+  reason:
+    number % 4 === 1
+      ? "ApprovalAlreadyDecided: Ana Sofia Lima approved this call 2 s before."
+      : "checked with the customer",
   before: { state: "pending" },
   after: number % 4 === 1 ? null : { state: "approved" },
   commandId: `c${number}`,
@@ -429,7 +374,11 @@ export const auditRow = (number: number) => ({
 });
 
 export const recordRow = (number: number) => {
-  const body = JSON.stringify({ _tag: pick(["RunOpened", "TurnRecorded", "ToolCallPrepared", "ToolCallSettled"], number), exact: "9007199254740993", note: hostile.bidi });
+  const body = JSON.stringify({
+    _tag: pick(["RunOpened", "TurnRecorded", "ToolCallPrepared", "ToolCallSettled"], number),
+    exact: "9007199254740993",
+    note: hostile.bidi,
+  });
   return {
     sequence: number + 1,
     epoch: 4,

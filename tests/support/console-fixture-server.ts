@@ -8,12 +8,21 @@ import next from "next";
 import { securityHeaders } from "#server/http/security-headers.ts";
 import * as data from "./console-fixture-data.ts";
 
-export type FixtureMode = "normal" | "slow" | "empty" | "forbidden" | "failing" | "hanging" | "signed-out";
+export type FixtureMode =
+  | "normal"
+  | "slow"
+  | "empty"
+  | "forbidden"
+  | "failing"
+  | "hanging"
+  | "signed-out";
 
 let mode: FixtureMode = "normal";
 let sequence = 18_442;
 const decided = new Map<number, string>();
 const streams = new Set<ServerResponse>();
+/** Frames by sequence, so that a stream resumes after its cursor. */
+const log: Array<readonly [number, string]> = [];
 
 const send = (response: ServerResponse, status: number, body: unknown): void => {
   response.writeHead(status, { "content-type": "application/json" });
@@ -27,7 +36,10 @@ const page = (items: ReadonlyArray<unknown>, query: URLSearchParams, capped = fa
   return {
     items: mode === "empty" ? [] : items.slice(from, to),
     ...(to < items.length && mode !== "empty" ? { next: String(to) } : {}),
-    count: mode === "empty" ? { value: 0, capped: false } : { value: Math.min(items.length, 10_000), capped },
+    count:
+      mode === "empty"
+        ? { value: 0, capped: false }
+        : { value: Math.min(items.length, 10_000), capped },
     asOf: sequence,
   };
 };
@@ -49,17 +61,33 @@ const runsMatching = (query: URLSearchParams) => {
   );
 };
 
-const stateOf = (number: number): string => decided.get(number) ?? (number > 200 ? ["approved", "denied", "expired", "withdrawn"][number % 4] : "pending") ?? "pending";
+const stateOf = (number: number): string =>
+  decided.get(number) ??
+  (number > 200 ? ["approved", "denied", "expired", "withdrawn"][number % 4] : "pending") ??
+  "pending";
 const numberOf = (id: string | undefined): number => Number((id ?? "").slice(-5));
 
 const emit = (event: object, runId = "run-00000"): void => {
   sequence += 1;
-  const logged = { version: 1, sequence, tenantId: "main", at: Date.now(), agentId: "retail-desk", threadId: "thread-00000", runId, event };
-  for (const stream of streams) stream.write(`id: ${sequence}\ndata: ${JSON.stringify(logged)}\n\n`);
+  const logged = {
+    version: 1,
+    sequence,
+    tenantId: "main",
+    at: Date.now(),
+    agentId: "retail-desk",
+    threadId: "thread-00000",
+    runId,
+    event,
+  };
+  const frame = `id: ${sequence}\ndata: ${JSON.stringify(logged)}\n\n`;
+  log.push([sequence, frame]);
+  for (const stream of streams) stream.write(frame);
 };
 
 const beat = (stream: ServerResponse): void => {
-  stream.write(`event: heartbeat\ndata: ${JSON.stringify({ last: sequence, serverTime: Date.now() })}\n\n`);
+  stream.write(
+    `event: heartbeat\ndata: ${JSON.stringify({ last: sequence, serverTime: Date.now() })}\n\n`,
+  );
 };
 
 const get = (path: ReadonlyArray<string>, query: URLSearchParams): unknown => {
@@ -67,11 +95,29 @@ const get = (path: ReadonlyArray<string>, query: URLSearchParams): unknown => {
   const now = { asOf: sequence, serverTime: Date.now() };
   switch (noun) {
     case "me":
-      return { operatorId: "op-1", tenantId: "main", name: "Ana Sofia Lima", email: "ana@example.com", role: "admin", hasPassword: true, rehearsal: true, modelId: "rehearsal-1", serverTime: Date.now() };
+      return {
+        operatorId: "op-1",
+        tenantId: "main",
+        name: "Ana Sofia Lima",
+        email: "ana@example.com",
+        role: "admin",
+        hasPassword: true,
+        rehearsal: true,
+        modelId: "rehearsal-1",
+        serverTime: Date.now(),
+      };
     case "counts":
-      return { pendingApprovals: 200 - decided.size, openUnknowns: 3, openDenials: 8, activeRuns: 1_500, ...now };
+      return {
+        pendingApprovals: 200 - decided.size,
+        openUnknowns: 3,
+        openDenials: 8,
+        activeRuns: 1_500,
+        ...now,
+      };
     case "agents":
-      return { items: mode === "empty" ? [] : [data.agentView("retail-desk"), data.agentView("warehouse")] };
+      return {
+        items: mode === "empty" ? [] : [data.agentView("retail-desk"), data.agentView("warehouse")],
+      };
     case "workers":
       return { items: mode === "empty" ? [] : [0, 1, 2].map(data.workerRow) };
     case "runs":
@@ -81,22 +127,55 @@ const get = (path: ReadonlyArray<string>, query: URLSearchParams): unknown => {
       }
       if (part === "records") return page(many(120, data.recordRow), query);
       if (part === "exposure-explanation") {
-        return { toolName: query.get("tool"), turn: Number(query.get("turn")), verdict: "not-selected", explanation: "The tool is eligible, but the discovery result of turn 2 did not select it." };
+        return {
+          toolName: query.get("tool"),
+          turn: Number(query.get("turn")),
+          verdict: "not-selected",
+          explanation:
+            "The tool is eligible, but the discovery result of turn 2 did not select it.",
+        };
       }
       return numberOf(id) >= 12_000 ? undefined : { ...data.runDetail(id), ...now };
     case "approvals": {
-      if (id !== undefined) return { ...data.approvalDetail(numberOf(id), stateOf(numberOf(id))), serverTime: Date.now() };
+      if (id !== undefined)
+        return {
+          ...data.approvalDetail(numberOf(id), stateOf(numberOf(id))),
+          serverTime: Date.now(),
+        };
       const wanted = query.get("state") ?? "pending";
-      return page(many(260, (number) => number).filter((number) => stateOf(number) === wanted).map((number) => data.approvalRow(number, wanted)), query);
+      return page(
+        many(260, (number) => number)
+          .filter((number) => stateOf(number) === wanted)
+          .map((number) => data.approvalRow(number, wanted)),
+        query,
+      );
     }
     case "unknowns":
-      if (id !== undefined) return { ...data.unknownDetail(numberOf(id), numberOf(id) > 50 ? "resolved" : "open"), serverTime: Date.now() };
-      return page(query.get("state") === "resolved" ? [data.unknownRow(51, "resolved")] : many(3, (number) => data.unknownRow(number)), query);
+      if (id !== undefined)
+        return {
+          ...data.unknownDetail(numberOf(id), numberOf(id) > 50 ? "resolved" : "open"),
+          serverTime: Date.now(),
+        };
+      return page(
+        query.get("state") === "resolved"
+          ? [data.unknownRow(51, "resolved")]
+          : many(3, (number) => data.unknownRow(number)),
+        query,
+      );
     case "denials":
       if (id !== undefined) return data.denialRow(numberOf(id));
-      return page(many(12, data.denialRow).filter((row) => (query.get("kind") === null || row.kind === query.get("kind")) && (query.get("acknowledged") === null || (row.acknowledgedAt !== null) === (query.get("acknowledged") === "yes"))), query);
+      return page(
+        many(12, data.denialRow).filter(
+          (row) =>
+            (query.get("kind") === null || row.kind === query.get("kind")) &&
+            (query.get("acknowledged") === null ||
+              (row.acknowledgedAt !== null) === (query.get("acknowledged") === "yes")),
+        ),
+        query,
+      );
     case "diagnostics":
-      if (id !== undefined) return { ...data.diagnosticRow(numberOf(id)), diagnostic: data.diagnosticEvidence };
+      if (id !== undefined)
+        return { ...data.diagnosticRow(numberOf(id)), diagnostic: data.diagnosticEvidence };
       return page(many(14, data.diagnosticRow), query);
     case "obligations":
       return page(many(18, data.obligationRow), query);
@@ -107,26 +186,72 @@ const get = (path: ReadonlyArray<string>, query: URLSearchParams): unknown => {
   }
 };
 
-const post = (path: ReadonlyArray<string>, body: Readonly<Record<string, unknown>>): readonly [number, unknown] => {
+const post = (
+  path: ReadonlyArray<string>,
+  body: Readonly<Record<string, unknown>>,
+): readonly [number, unknown] => {
   const [noun, id, verb] = path;
   if (noun === "session") {
-    if (body["token"] === "bad" || body["password"] === "bad") return [401, { _tag: "Unauthenticated", message: "The e-mail or the password is not right." }];
+    if (body["token"] === "bad" || body["password"] === "bad")
+      return [
+        401,
+        { _tag: "Unauthenticated", message: "The e-mail or the password is not right." },
+      ];
     return [200, get(["me"], new URLSearchParams())];
   }
-  if (noun === "submissions") return [202, { submissionId: "submission-00000", runId: "run-00000", threadId: "thread-00000", queueSequence: 1 }];
+  if (noun === "submissions")
+    return [
+      202,
+      {
+        submissionId: "submission-00000",
+        runId: "run-00000",
+        threadId: "thread-00000",
+        queueSequence: 1,
+      },
+    ];
   if (noun === "approvals" && id !== undefined) {
     const number = numberOf(id);
     if (verb === "decision") {
-      if (number === 9) return [409, { _tag: "ApprovalAlreadyDecided", message: "Ben Okoro denied this call 4 s before you.", decision: "denied", decidedBy: "Ben Okoro", decidedAt: Date.now() - 4_000 }];
+      if (number === 9)
+        return [
+          409,
+          {
+            _tag: "ApprovalAlreadyDecided",
+            message: "Ben Okoro denied this call 4 s before you.",
+            decision: "denied",
+            decidedBy: "Ben Okoro",
+            decidedAt: Date.now() - 4_000,
+          },
+        ];
       const decision = String(body["decision"]);
       decided.set(number, decision);
-      emit({ _tag: "ApprovalDecided", turn: 3, callId: "call_3_0", toolName: "issue_refund", requestId: id, decision, actor: { kind: "operator", id: "op-1", name: "Ana Sofia Lima" }, reason: String(body["reason"]) });
+      emit({
+        _tag: "ApprovalDecided",
+        turn: 3,
+        callId: "call_3_0",
+        toolName: "issue_refund",
+        requestId: id,
+        decision,
+        actor: { kind: "operator", id: "op-1", name: "Ana Sofia Lima" },
+        reason: String(body["reason"]),
+      });
     }
     return [200, get(["approvals", id], new URLSearchParams())];
   }
-  if (noun === "unknowns" && id !== undefined) return [200, { ...data.unknownDetail(numberOf(id), "resolved"), serverTime: Date.now() }];
-  if (noun === "denials" && id !== undefined) return [200, { ...data.denialRow(numberOf(id)), acknowledgedAt: Date.now(), acknowledgedBy: "Ana Sofia Lima", note: String(body["note"]) }];
-  if (noun === "runs" && id !== undefined) return [200, { ...data.runDetail(id), asOf: sequence, serverTime: Date.now() }];
+  if (noun === "unknowns" && id !== undefined)
+    return [200, { ...data.unknownDetail(numberOf(id), "resolved"), serverTime: Date.now() }];
+  if (noun === "denials" && id !== undefined)
+    return [
+      200,
+      {
+        ...data.denialRow(numberOf(id)),
+        acknowledgedAt: Date.now(),
+        acknowledgedBy: "Ana Sofia Lima",
+        note: String(body["note"]),
+      },
+    ];
+  if (noun === "runs" && id !== undefined)
+    return [200, { ...data.runDetail(id), asOf: sequence, serverTime: Date.now() }];
   return [404, { _tag: "NotFound", message: "There is nothing here.", what: "route" }];
 };
 
@@ -141,6 +266,8 @@ const api = async (request: IncomingMessage, response: ServerResponse, url: URL)
   const path = url.pathname.replace("/api/v1/", "").split("/").map(decodeURIComponent);
   if (path[0] === "events") {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    const after = Number(url.searchParams.get("after") ?? sequence);
+    for (const [at, frame] of log) if (at > after) response.write(frame);
     beat(response);
     if (url.searchParams.get("runId") !== null) return;
     streams.add(response);
@@ -148,20 +275,40 @@ const api = async (request: IncomingMessage, response: ServerResponse, url: URL)
     return;
   }
   const body = await readBody(request);
-  if (mode === "signed-out" && path[0] !== "session") return send(response, 401, { _tag: "Unauthenticated", message: "Your sign-in has ended." });
+  if (mode === "signed-out" && path[0] !== "session")
+    return send(response, 401, { _tag: "Unauthenticated", message: "Your sign-in has ended." });
   if (mode === "hanging" && request.method === "POST") return;
   if (mode === "slow") await new Promise((resolve) => setTimeout(resolve, 4_000));
   const shell = path[0] === "me" || path[0] === "counts";
-  if (mode === "failing" && !shell) return send(response, 503, { _tag: "StoreUnavailable", message: "The database refused the connection." });
-  if (mode === "forbidden" && !shell) return send(response, 403, { _tag: "Forbidden", message: "Your role may not look at this.", needs: "operator" });
+  if (mode === "failing" && !shell)
+    return send(response, 503, {
+      _tag: "StoreUnavailable",
+      message: "The database refused the connection.",
+    });
+  if (mode === "forbidden" && !shell)
+    return send(response, 403, {
+      _tag: "Forbidden",
+      message: "Your role may not look at this.",
+      needs: "operator",
+    });
   if (request.method === "POST") return send(response, ...post(path, body));
   const answer = get(path, url.searchParams);
-  if (answer === undefined) return send(response, 404, { _tag: "NotFound", message: `There is no run ${path[1]}.`, what: "run" });
+  if (answer === undefined)
+    return send(response, 404, {
+      _tag: "NotFound",
+      message: `There is no run ${path[1]}.`,
+      what: "run",
+    });
   send(response, 200, answer);
 };
 
 const port = Number(process.env["PORT"] ?? 4310);
-const app = next({ dev: process.env["NODE_ENV"] === "development", dir: process.cwd(), customServer: true, quiet: true });
+const app = next({
+  dev: process.env["NODE_ENV"] === "development",
+  dir: process.cwd(),
+  customServer: true,
+  quiet: true,
+});
 await app.prepare();
 const pages = app.getRequestHandler();
 const server = createServer((request, response) => {
@@ -169,7 +316,8 @@ const server = createServer((request, response) => {
   if (url.pathname === "/fixture/mode") {
     void readBody(request).then((body) => {
       mode = (body["mode"] as FixtureMode) ?? "normal";
-      if (body["emit"] !== undefined) emit(body["emit"] as object, String(body["runId"] ?? "run-00000"));
+      if (body["emit"] !== undefined)
+        emit(body["emit"] as object, String(body["runId"] ?? "run-00000"));
       send(response, 200, { mode });
     });
     return;
@@ -190,5 +338,13 @@ setInterval(() => {
 }, 5_000);
 setInterval(() => {
   tick += 1;
-  emit({ _tag: "ToolProgress", turn: 3, callId: "call_3_1", toolName: "create_return_label", index: tick, value: { page: tick, status: "rendering" }, dropped: 0 });
+  emit({
+    _tag: "ToolProgress",
+    turn: 3,
+    callId: "call_3_1",
+    toolName: "create_return_label",
+    index: tick,
+    value: { page: tick, status: "rendering" },
+    dropped: 0,
+  });
 }, 1_500);
