@@ -61,7 +61,18 @@ const computeToolDigest = (tool: Tool.Any): Digest =>
   );
 
 /** Digest of a whole definition. */
-export const definitionDigestOf = (definition: Definition): Digest =>
+export const definitionDigestOf = (definition: Definition): Digest => {
+  const known = definitionDigests.get(definition);
+  if (known !== undefined) return known;
+  const digest = computeDefinitionDigest(definition);
+  definitionDigests.set(definition, digest);
+  return digest;
+};
+
+// A definition is an immutable value too, and every run and attempt names it.
+const definitionDigests = new WeakMap<Definition, Digest>();
+
+const computeDefinitionDigest = (definition: Definition): Digest =>
   Digest.make(
     digestOf({
       id: definition.id,

@@ -6,15 +6,26 @@
  * engine then decodes once, itself. tests/engine/request-toolkit.test.ts states
  * what upstream does, per provider, and fails when an upgrade changes it.
  */
-import * as Schema from "effect/Schema";
 import type { JsonSchema } from "effect/JsonSchema";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import type { CodecTransformer } from "effect/unstable/ai/LanguageModel";
 import * as Tool from "effect/unstable/ai/Tool";
 import * as Toolkit from "effect/unstable/ai/Toolkit";
+import { declarationOf } from "#lib/exposure/declarations.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
 
-/** The JSON schema of a tool's parameters as the current model receives it. */
-export const requestSchemaOf = (tool: Tool.Any, codec: ModelCodec["Service"]): JsonSchema =>
-  Tool.getJsonSchema(tool, { transformer: codec.transformer });
+/**
+ * The JSON schema of a tool's parameters as the current model receives it: the
+ * very one that exposure measured. Exposure has refused tools without one.
+ */
+export const requestSchemaOf = (tool: Tool.Any, codec: ModelCodec["Service"]): JsonSchema => {
+  const { parameters } = Result.getOrThrow(declarationOf(tool, codec.transformer)).declaration;
+  return parameters as JsonSchema; // a JSON object: what a JSON Schema is
+};
+
+/** Stand-ins are made once per tool and transformer: a long run repeats them every turn. */
+const made = new WeakMap<CodecTransformer, WeakMap<Tool.Any, Tool.Any>>();
 
 const keysOf = (schema: JsonSchema): ReadonlyArray<string> => {
   const properties = schema["properties"];
@@ -29,6 +40,16 @@ const passThrough = (schema: JsonSchema): Schema.Top =>
 
 const standIn = (tool: Tool.Any, codec: ModelCodec["Service"]): Tool.Any => {
   if (Tool.isProviderDefined(tool)) return tool;
+  const known = made.get(codec.transformer) ?? new WeakMap<Tool.Any, Tool.Any>();
+  made.set(codec.transformer, known);
+  const before = known.get(tool);
+  if (before !== undefined) return before;
+  const fresh = makeStandIn(tool, codec);
+  known.set(tool, fresh);
+  return fresh;
+};
+
+const makeStandIn = (tool: Tool.Any, codec: ModelCodec["Service"]): Tool.Any => {
   const jsonSchema = requestSchemaOf(tool, codec);
   const description = Tool.getDescription(tool);
   const dynamic = Tool.dynamic(tool.name, {

@@ -67,7 +67,10 @@ const parametersOf = (
   try {
     const schema: unknown = Tool.isProviderDefined(tool)
       ? tool.args
-      : Tool.getJsonSchema(tool, transformer === undefined ? {} : { transformer });
+      : Tool.getJsonSchema(
+          takesNothing(tool) ? withoutParameters : tool,
+          transformer === undefined ? {} : { transformer },
+        );
     return Result.mapError(toJson(schema ?? {}), (error) => noSchema(tool, error.message));
   } catch (error) {
     // Schema generation and provider transformers throw for schemas they cannot express.
@@ -75,6 +78,22 @@ const parametersOf = (
       noSchema(tool, error instanceof Error ? error.message : "the schema generator failed"),
     );
   }
+};
+
+/** The declaration of no parameters as every provider accepts it. */
+const withoutParameters = Tool.make("without_parameters");
+
+/**
+ * `Schema.Struct({})` admits any object or array, and its JSON Schema says so:
+ * strict providers refuse that, and what its author means is no parameters (T-02).
+ */
+const takesNothing = (tool: Tool.Any): boolean => {
+  const { ast } = tool.parametersSchema;
+  return (
+    ast._tag === "Objects" &&
+    ast.propertySignatures.length === 0 &&
+    ast.indexSignatures.length === 0
+  );
 };
 
 const noSchema = (tool: Tool.Any, why: string): AgentDefinitionError =>
