@@ -15,9 +15,10 @@ import {
   askPolicy,
 } from "#lib/approval/ApprovalPolicy.ts";
 import { exitWithin } from "#lib/approval/exit-within.ts";
-import { checkApprovers } from "#lib/approval/approver-rule.ts";
-import type { ApprovalRequestContent } from "#lib/contract/approval.ts";
+import { type ApproverVerdict, checkApprovers } from "#lib/approval/approver-rule.ts";
+import { type ApprovalRequestContent, approvalLimits } from "#lib/contract/approval.ts";
 import type { Actor } from "#lib/contract/records.ts";
+import { boundedText } from "#lib/diagnostics/bounded-text.ts";
 
 /** What one request came to. */
 export type ApprovalOutcome =
@@ -86,14 +87,27 @@ const askPeople = Effect.fnUntraced(function* (
     deadline === "never" ? Duration.infinity : Math.max(0, deadline - asked),
   );
   const now = yield* Clock.currentTimeMillis;
-  if (Option.isNone(exit)) {
-    return {
-      outcomes: requests.map((request) => outcomeOf(request, { _tag: "unresolved" }, now)),
-      failures: [],
-    };
-  }
-  const failed = (message: string, cause?: unknown): ResolvedApprovals => ({
-    outcomes: requests.map((request) => outcomeOf(request, { _tag: "unresolved" }, now)),
+  const { decisions, failures } = Option.match(exit, {
+    onNone: () => ({ decisions: [], failures: [] }),
+    onSome: (ended) => readAnswers(ended, first, requests.length),
+  });
+  return {
+    outcomes: requests.map((request, index) => outcomeOf(request, decisions[index], now)),
+    failures,
+  };
+});
+
+/** The resolver's answers; none of them when it failed or did not answer every request. */
+const readAnswers = (
+  exit: Exit.Exit<ReadonlyArray<ApprovalDecision>, ApprovalPolicyError>,
+  first: ApprovalRequestContent,
+  expected: number,
+): {
+  readonly decisions: ReadonlyArray<ApprovalDecision>;
+  readonly failures: ReadonlyArray<ApprovalPolicyError>;
+} => {
+  const failed = (message: string, cause?: unknown) => ({
+    decisions: [],
     failures: [
       new ApprovalPolicyError({
         toolCallId: first.callId,
@@ -104,24 +118,18 @@ const askPeople = Effect.fnUntraced(function* (
       }),
     ],
   });
-  if (Exit.isFailure(exit.value)) {
-    const { cause } = exit.value;
-    const typed = Cause.findErrorOption(cause);
-    return Option.isSome(typed)
-      ? { ...failed(""), failures: [typed.value] }
-      : failed("The approval resolver broke, so nobody has decided.", cause);
+  if (Exit.isFailure(exit)) {
+    return Option.match(Cause.findErrorOption(exit.cause), {
+      onNone: () => failed("The approval resolver broke, so nobody has decided.", exit.cause),
+      onSome: (error) => ({ decisions: [], failures: [error] }),
+    });
   }
-  const decisions = exit.value.value;
-  if (!Array.isArray(decisions) || decisions.length !== requests.length) {
-    return failed(
-      `The approval resolver did not answer each of ${requests.length} requests, so nobody has decided.`,
-    );
-  }
-  return {
-    outcomes: requests.map((request, index) => outcomeOf(request, decisions[index], now)),
-    failures: [],
-  };
-});
+  return Array.isArray(exit.value) && exit.value.length === expected
+    ? { decisions: exit.value, failures: [] }
+    : failed(
+        `The approval resolver did not answer each of ${expected} requests, so nobody has decided.`,
+      );
+};
 
 const latestExpiry = (requests: ReadonlyArray<ApprovalRequestContent>): number | "never" =>
   requests.reduce<number | "never">(
@@ -140,20 +148,30 @@ const outcomeOf = (
   }
   switch (decision?._tag) {
     case "denied":
-      return { _tag: "denied", actor: decision.actor, reason: decision.reason };
+      return { _tag: "denied", actor: decision.actor, reason: boundedReason(decision.reason) };
     case "approved": {
+      // The type is a promise of the host's code; a wrong promise must not approve anything.
+      const approvers: ReadonlyArray<Actor> = Array.isArray(decision.approvers)
+        ? decision.approvers
+        : [];
+      const [actor] = approvers;
       const verdict = checkApprovers(
         request,
-        decision.approvers.map(({ id }) => id),
+        approvers.map(({ id }) => id),
       );
-      return verdict._tag === "granted"
-        ? { _tag: "approved", actor: decision.approvers[0], reason: decision.reason ?? "" }
-        : {
-            _tag: "unresolved",
-            because: `${verdict.missing} more approval${verdict.missing === 1 ? " is" : "s are"} needed from other people.`,
-          };
+      return verdict._tag === "granted" && actor !== undefined
+        ? { _tag: "approved", actor, reason: boundedReason(decision.reason) }
+        : { _tag: "unresolved", because: missingText(verdict) };
     }
     default:
       return { _tag: "unresolved", because: "Nobody could decide." };
   }
+};
+
+const boundedReason = (reason: string | undefined): string =>
+  typeof reason === "string" ? boundedText(reason, approvalLimits.maxReasonBytes) : "";
+
+const missingText = (verdict: ApproverVerdict): string => {
+  const missing = verdict._tag === "granted" ? 1 : verdict.missing;
+  return `${missing} more approval${missing === 1 ? " is" : "s are"} needed from other people.`;
 };

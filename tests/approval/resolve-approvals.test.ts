@@ -273,6 +273,34 @@ describe("resolveApprovals", () => {
   );
 });
 
+describe("answers of a host that breaks its promise", () => {
+  it.effect(
+    "[A-06] an approval that names nobody approves nothing, and a long reason is cut with a marker",
+    () =>
+      Effect.gen(function* () {
+        const answers: Record<string, unknown> = {
+          a: { _tag: "approved" },
+          b: { _tag: "approved", approvers: [] },
+          c: { _tag: "yes" },
+          d: { _tag: "denied", actor: person("ben"), reason: "é".repeat(10_000) },
+        };
+        const { outcomes } = yield* resolveApprovals(
+          ["a", "b", "c", "d"].map((id) => aRequest(id)),
+          humans,
+          answering(answers as Record<string, ApprovalDecision>),
+        );
+        assert.deepStrictEqual(tags(outcomes), [
+          "unresolved",
+          "unresolved",
+          "unresolved",
+          "denied",
+        ]);
+        const denied = outcomes[3];
+        assert.isTrue(denied?._tag === "denied" && denied.reason.endsWith("[truncated]"));
+      }),
+  );
+});
+
 describe("checkApprovers", () => {
   it("[A-06] says how many are missing, and that the requester does not count", () => {
     const rule = { approversRequired: 2, selfApproval: false, requester: "ada" };
