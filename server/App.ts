@@ -1,6 +1,7 @@
 /** The only file that wires live layers: from settings and surroundings to a listening host. */
 import { NodeServices } from "@effect/platform-node";
 import { Effect, Layer, Option } from "effect";
+import { Model } from "effect/unstable/ai";
 import type { Sharding } from "effect/unstable/cluster";
 import * as Agent from "#lib/agent/Agent.ts";
 import { WorkerId } from "#lib/contract/ids.ts";
@@ -47,7 +48,11 @@ const storeLayer = Layer.unwrap(
   ),
 );
 
-const modelOfSettings = Layer.unwrap(Effect.map(ServerConfig, (config) => modelLayer(config)));
+/** The model, and its name where upstream looks for it: runs record which one answered. */
+const modelOfSettings = Layer.effect(
+  Model.ModelName,
+  Effect.map(ModelBinding, ({ modelId }) => modelId),
+).pipe(Layer.provideMerge(Layer.unwrap(Effect.map(ServerConfig, (config) => modelLayer(config)))));
 
 const providerLayer = Layer.unwrap(
   Effect.map(Surroundings, ({ paymentProviderUrl }) => PaymentProvider.layer(paymentProviderUrl)),

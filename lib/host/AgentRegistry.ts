@@ -12,6 +12,7 @@ import type * as Tool from "effect/unstable/ai/Tool";
 import type * as Toolkit from "effect/unstable/ai/Toolkit";
 import type { Binding, DataSchema, Definition } from "#lib/agent/Agent.ts";
 import { definitionDigestOf } from "#lib/agent/definition-digest.ts";
+import { ApprovalPolicy, type ApprovalPolicyShape } from "#lib/approval/ApprovalPolicy.ts";
 import type { AgentId, Digest } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { LostCall, ReconcilerAnswer, RunContext } from "#lib/engine/RunContext.ts";
@@ -48,6 +49,8 @@ export interface HostPolicies {
   readonly authorization: ToolAuthorizationPolicy | undefined;
   readonly visibility: RunToolVisibility["Service"] | undefined;
   readonly scheduling: ToolSchedulingPolicy;
+  /** Rules that answer approval requests in place of a person; by default every request goes to one. */
+  readonly approval: ApprovalPolicyShape;
 }
 
 export interface RegisterOptions {
@@ -119,6 +122,7 @@ export class AgentRegistry extends Context.Service<
             authorization: Option.getOrUndefined(yield* Effect.serviceOption(RunToolAuthorization)),
             visibility: Option.getOrUndefined(yield* Effect.serviceOption(RunToolVisibility)),
             scheduling: yield* RunToolScheduling,
+            approval: yield* ApprovalPolicy,
           },
         });
       }),

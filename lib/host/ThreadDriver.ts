@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer";
 import * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Model from "effect/unstable/ai/Model";
 import * as Option from "effect/Option";
+import { ApprovalPolicy } from "#lib/approval/ApprovalPolicy.ts";
 import type { TenantId, ThreadId, WorkerId } from "#lib/contract/ids.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { Journal } from "#lib/durable/Journal.ts";
@@ -121,6 +122,8 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId) {
     return interpret(context, stored, deliver).pipe(
       Effect.provideService(RunDurability, writer.durability),
       Effect.provideService(LanguageModel.LanguageModel, model),
+      // Captured with the host, so that a worker's own surroundings change nothing (S-04, A-13).
+      Effect.provideService(ApprovalPolicy, registry.policies.approval),
     );
   };
 
