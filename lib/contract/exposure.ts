@@ -26,7 +26,7 @@ export class ExposureSnapshot extends Schema.Class<ExposureSnapshot>(
   pins: Schema.Array(Schema.String),
   /** The exposed tools through which the model can find others (D-15). */
   discoveryTools: Schema.Array(Schema.String),
-  /** True when nothing selects: every eligible tool is exposed and the limits only warn. */
+  /** True when nothing selects, so that every eligible tool is exposed. */
   eager: Schema.Boolean,
   selectionSource: SelectionSource,
   /** The non-pinned names that were asked for, whether or not they turned out eligible. */

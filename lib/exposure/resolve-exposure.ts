@@ -52,7 +52,6 @@ export interface ExposureInput {
 export const resolveExposure = (
   input: ExposureInput,
 ): Result.Result<ExposureSnapshot, ModelProtocolError | AgentDefinitionError> => {
-  const registered = Object.keys(input.tools);
   const hasDiscovery = Object.values(input.tools).some(isDiscoveryTool);
   const requested = requestedNames(input, hasDiscovery);
   if (Result.isFailure(requested)) return Result.fail(requested.failure);
@@ -62,23 +61,7 @@ export const resolveExposure = (
   const missing = hiddenMandatory(input, isEligible);
   if (missing !== undefined) return Result.fail(missing);
 
-  const wanted =
-    requested.success.names === undefined ? undefined : new Set(requested.success.names);
-  const mandatory = new Set(input.mandatory);
-  const only = input.restrictTo === undefined ? undefined : new Set(input.restrictTo);
-  const isExposed = (name: string, tool: Tool.Any): boolean => {
-    if (!isEligible(name)) return false;
-    if (only !== undefined) return only.has(name);
-    return (
-      wanted === undefined ||
-      wanted.has(name) ||
-      mandatory.has(name) ||
-      isPinned(tool) ||
-      isDiscoveryTool(tool)
-    );
-  };
-  const exposed = Object.entries(input.tools).filter(([name, tool]) => isExposed(name, tool));
-
+  const exposed = exposedTools(input, requested.success.names, isEligible);
   const bytes = declarationBytes(
     exposed.map(([, tool]) => tool),
     input.codecTransformer,
@@ -97,30 +80,64 @@ export const resolveExposure = (
   const excess = passedLimit(exposed.length, bytes.success, limits);
   if (excess !== undefined && limitsApply) return Result.fail(excess);
 
-  const exposedNames = exposed.map(([name]) => name);
-  const shown = new Set(exposedNames);
-  const hidden = registered.filter((name) => !isEligible(name));
-  const notSelected = registered.filter((name) => isEligible(name) && !shown.has(name));
   return Result.succeed(
     new ExposureSnapshot({
-      exposed: exposedNames,
-      pins: exposed.filter(([, tool]) => isPinned(tool)).map(([name]) => name),
-      discoveryTools: exposed.filter(([, tool]) => isDiscoveryTool(tool)).map(([name]) => name),
-      eager: !limitsApply,
+      ...namesOf(Object.keys(input.tools), exposed, isEligible),
+      eager: requested.success.names === undefined && input.restrictTo === undefined,
       selectionSource: requested.success.source,
       selected: (requested.success.names ?? []).slice(0, maxSnapshotNames),
       schemaBytes: bytes.success,
       ...limits,
-      hiddenByVisibility: hidden.slice(0, maxSnapshotNames),
-      hiddenByVisibilityCount: hidden.length,
-      notSelected: notSelected.slice(0, maxSnapshotNames),
-      notSelectedCount: notSelected.length,
       warnings:
         excess === undefined
           ? []
-          : [`${excess.message} The limits only warn while every tool is exposed.`],
+          : [`${excess.message} The limits only warn while nothing selects or filters tools.`],
     }),
   );
+};
+
+type NamedTool = readonly [name: string, tool: Tool.Any];
+
+const exposedTools = (
+  input: ExposureInput,
+  requested: ReadonlyArray<string> | undefined,
+  isEligible: (name: string) => boolean,
+): ReadonlyArray<NamedTool> => {
+  const wanted = requested === undefined ? undefined : new Set(requested);
+  const mandatory = new Set(input.mandatory);
+  const only = input.restrictTo === undefined ? undefined : new Set(input.restrictTo);
+  return Object.entries(input.tools).filter(([name, tool]) => {
+    if (!isEligible(name)) return false;
+    if (only !== undefined) return only.has(name);
+    return (
+      wanted === undefined ||
+      wanted.has(name) ||
+      mandatory.has(name) ||
+      isPinned(tool) ||
+      isDiscoveryTool(tool)
+    );
+  });
+};
+
+/** Every registered name on the one list of the snapshot that says what became of it. */
+const namesOf = (
+  registered: ReadonlyArray<string>,
+  exposed: ReadonlyArray<NamedTool>,
+  isEligible: (name: string) => boolean,
+) => {
+  const exposedNames = exposed.map(([name]) => name);
+  const shown = new Set(exposedNames);
+  const hidden = registered.filter((name) => !isEligible(name));
+  const notSelected = registered.filter((name) => isEligible(name) && !shown.has(name));
+  return {
+    exposed: exposedNames,
+    pins: exposed.filter(([, tool]) => isPinned(tool)).map(([name]) => name),
+    discoveryTools: exposed.filter(([, tool]) => isDiscoveryTool(tool)).map(([name]) => name),
+    hiddenByVisibility: hidden.slice(0, maxSnapshotNames),
+    hiddenByVisibilityCount: hidden.length,
+    notSelected: notSelected.slice(0, maxSnapshotNames),
+    notSelectedCount: notSelected.length,
+  };
 };
 
 /** The names that are asked for beside pins and mandatory tools; undefined means every tool. */
