@@ -1,0 +1,163 @@
+import { assert, describe, it } from "@effect/vitest";
+import {
+  type EventConnection,
+  followEvents,
+  retryDelay,
+  silenceMillis,
+  type StreamFrame,
+} from "#lib/client/event-stream.ts";
+import { makeServerClock } from "#lib/client/server-clock.ts";
+
+/** A browser in which time moves only when told. */
+const makeBrowser = () => {
+  let now = 0;
+  const timers: Array<{ readonly at: number; readonly run: () => void; live: boolean }> = [];
+  const opened: Array<{
+    readonly url: string;
+    closed: boolean;
+    readonly fire: (type: string, data?: string, id?: string) => void;
+  }> = [];
+  const frames: Array<StreamFrame> = [];
+  return {
+    opened,
+    frames,
+    surroundings: {
+      now: () => now,
+      random: () => 0.5,
+      clock: makeServerClock(() => now),
+      after: (millis: number, run: () => void) => {
+        const timer = { at: now + millis, run, live: true };
+        timers.push(timer);
+        return () => {
+          timer.live = false;
+        };
+      },
+      open: (url: string): EventConnection => {
+        const listeners = new Map<
+          string,
+          (event: { data?: unknown; lastEventId?: string }) => void
+        >();
+        const connection = {
+          url,
+          closed: false,
+          fire: (type: string, data?: string, id = "") =>
+            listeners.get(type)?.({ ...(data === undefined ? {} : { data }), lastEventId: id }),
+        };
+        opened.push(connection);
+        return {
+          addEventListener: (type, listener) => void listeners.set(type, listener),
+          close: () => {
+            connection.closed = true;
+          },
+        };
+      },
+    },
+    pass: (millis: number) => {
+      const until = now + millis;
+      for (;;) {
+        const due = timers
+          .filter((timer) => timer.live && timer.at <= until)
+          .toSorted((a, b) => a.at - b.at)[0];
+        if (due === undefined) break;
+        now = due.at;
+        due.live = false;
+        due.run();
+      }
+      now = until;
+    },
+  };
+};
+
+const phases = (frames: ReadonlyArray<StreamFrame>): ReadonlyArray<string> =>
+  frames.flatMap((frame) => (frame.kind === "connection" ? [frame.state.phase] : []));
+
+describe("event stream", () => {
+  it("[C064] opens after the cursor, and again after the last event it has heard", () => {
+    const browser = makeBrowser();
+    followEvents(
+      browser.surroundings,
+      () => 41,
+      (frame) => browser.frames.push(frame),
+    );
+    assert.strictEqual(browser.opened[0]?.url, "/api/v1/events?after=41");
+    browser.opened[0]?.fire("open");
+    browser.opened[0]?.fire("message", "{}", "42");
+    browser.opened[0]?.fire("error");
+    assert.isTrue(browser.opened[0]?.closed);
+    browser.pass(1_000);
+    assert.strictEqual(browser.opened[1]?.url, "/api/v1/events?after=42");
+    browser.opened[1]?.fire("open");
+    assert.deepStrictEqual(phases(browser.frames), ["connecting", "live", "retrying", "live"]);
+  });
+
+  it("[C067] a connection that has been silent for 45 s is replaced; heartbeats keep it", () => {
+    const browser = makeBrowser();
+    followEvents(
+      browser.surroundings,
+      () => 0,
+      (frame) => browser.frames.push(frame),
+    );
+    for (let beat = 0; beat < 60; beat += 1) {
+      browser.pass(15_000);
+      browser.opened[0]?.fire("heartbeat", '{"last":0,"serverTime":1}');
+    }
+    assert.strictEqual(browser.opened.length, 1, "15 min of heartbeats cause no reconnect");
+    browser.pass(silenceMillis + 1_000);
+    assert.strictEqual(browser.opened.length, 2);
+  });
+
+  it("waits longer with each failed attempt, at most 20 s, never all at the same moment", () => {
+    const waits = Array.from({ length: 12 }, (_, attempt) => retryDelay(attempt + 1, 0.999));
+    assert.deepStrictEqual(
+      [...waits].toSorted((a, b) => a - b),
+      waits,
+    );
+    assert.isAtMost(Math.max(...waits), 20_000);
+    assert.isBelow(retryDelay(6, 0), retryDelay(6, 0.9));
+    assert.isAtLeast(retryDelay(1, 0), 250);
+  });
+
+  it("[C064] a reset is handed on and the connection goes on from the end that it names", () => {
+    const browser = makeBrowser();
+    let cursor = 900;
+    followEvents(
+      browser.surroundings,
+      () => cursor,
+      (frame) => {
+        browser.frames.push(frame);
+        if (frame.kind === "reset") cursor = 12;
+      },
+    );
+    browser.opened[0]?.fire("reset", '{"reason":"ahead","first":1,"last":12}');
+    assert.strictEqual(browser.opened[1]?.url, "/api/v1/events?after=12");
+    assert.isTrue(browser.frames.some((frame) => frame.kind === "reset"));
+  });
+
+  it("says nothing more after it was stopped, and closes its connection", () => {
+    const browser = makeBrowser();
+    const stop = followEvents(
+      browser.surroundings,
+      () => 0,
+      (frame) => browser.frames.push(frame),
+    );
+    stop();
+    const before = browser.frames.length;
+    browser.opened[0]?.fire("message", "{}", "1");
+    browser.pass(600_000);
+    assert.strictEqual(browser.frames.length, before);
+    assert.isTrue(browser.opened[0]?.closed);
+    assert.strictEqual(browser.opened.length, 1);
+  });
+});
+
+describe("server clock", () => {
+  it("[OP-10] follows the server whatever the browser's own clock says", () => {
+    let local = 5_000_000;
+    const clock = makeServerClock(() => local);
+    clock.observe(1_000_100, 5_000_000, 5_000_200);
+    local = 5_000_200;
+    assert.strictEqual(clock.now(), 1_000_200);
+    clock.observe(9_999_999, 5_000_200, 5_009_000);
+    assert.strictEqual(clock.now(), 1_000_200, "a slow answer does not beat a quick one");
+  });
+});
