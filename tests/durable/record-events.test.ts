@@ -44,7 +44,7 @@ describe("the events of records", () => {
     }
   });
 
-  it("[A-06] [F-10] failures, rejections, denials and skipped calls stay different events", () => {
+  it("[A-06][F-10] failures, rejections, denials and skipped calls stay different events", () => {
     const settled = (
       kind: "failed" | "rejected" | "denied-by-person" | "expired" | "not-executed",
     ) =>

@@ -22,7 +22,7 @@ const entry = (overrides: Partial<AuditEntry> = {}): AuditEntry => ({
 
 layer(store, { excludeTestServices: true })("the audit log on Postgres", (it) => {
   it.effect(
-    "[A-10] [OP-09] acts of many writers form one chain per tenant that a reader can recompute",
+    "[A-10][OP-09] acts of many writers form one chain per tenant that a reader can recompute",
     () =>
       Effect.gen(function* () {
         const audit = yield* Audit;

@@ -31,7 +31,7 @@ const follow = (tenantId: TenantId, until: number) =>
 
 layer(store, { excludeTestServices: true })("the event log on Postgres", (it) => {
   it.effect(
-    "[PG-04] [OP-01] readers of racing writers see every event once, without gaps, in order",
+    "[PG-04][OP-01] readers of racing writers see every event once, without gaps, in order",
     () =>
       Effect.gen(function* () {
         const tenant = "racing";

@@ -101,27 +101,21 @@ const hot: ReadonlyArray<readonly [claim: string, statement: string, index: stri
 layer(store, { excludeTestServices: true, timeout: "120 seconds" })(
   "hot queries on Postgres",
   (it) => {
-    it.effect(
-      "[OP-07] [A-07] [PG-04] every list and scan is one ordered walk of its own index",
-      () =>
-        Effect.gen(function* () {
-          yield* seed;
-          for (const [claim, statement, index] of hot) {
-            const plan = yield* explain(statement);
-            assert.include(plan, index, `${claim}:\n${plan}`);
-            assert.notInclude(plan, "Seq Scan", `${claim}:\n${plan}`);
-            assert.notInclude(plan, "Sort", `${claim}:\n${plan}`);
-          }
-          const [due] = yield* rows(
-            "EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM due_threads(100, interval '6 seconds')",
-          );
-          const [plan] = due?.["QUERY PLAN"] as ReadonlyArray<{ "Execution Time": number }>;
-          assert.isBelow(
-            plan?.["Execution Time"] ?? Infinity,
-            500,
-            "10,000 waiting runs of which none is due",
-          );
-        }),
+    it.effect("[OP-07][A-07][PG-04] every list and scan is one ordered walk of its own index", () =>
+      Effect.gen(function* () {
+        yield* seed;
+        for (const [claim, statement, index] of hot) {
+          const plan = yield* explain(statement);
+          assert.include(plan, index, `${claim}:\n${plan}`);
+          assert.notInclude(plan, "Seq Scan", `${claim}:\n${plan}`);
+          assert.notInclude(plan, "Sort", `${claim}:\n${plan}`);
+        }
+        const [due] = yield* rows(
+          "EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM due_threads(100, interval '6 seconds')",
+        );
+        const millis = /"Execution Time": ([0-9.]+)/.exec(JSON.stringify(due?.["QUERY PLAN"]))?.[1];
+        assert.isBelow(Number(millis ?? Infinity), 500, "10,000 waiting runs of which none is due");
+      }),
     );
   },
 );

@@ -165,7 +165,7 @@ layer(store, { excludeTestServices: true })("the journal on Postgres", (it) => {
     }),
   );
 
-  it.effect("[DU-13] [PG-03] an owner with a stale epoch can append nothing, not even events", () =>
+  it.effect("[DU-13][PG-03] an owner with a stale epoch can append nothing, not even events", () =>
     Effect.gen(function* () {
       const { request, place } = yield* requestOf();
       const journal = yield* Journal;

@@ -79,7 +79,7 @@ layer(store, { excludeTestServices: true })("tenants on Postgres", (it) => {
   );
 
   it.effect(
-    "[PG-05] [C042] a role that owns no table reads and writes the rows of the named tenant only",
+    "[PG-05][C042] a role that owns no table reads and writes the rows of the named tenant only",
     () =>
       Effect.gen(function* () {
         for (const tenant of ["acme", "other"]) {
