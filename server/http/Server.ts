@@ -49,7 +49,8 @@ export interface ListeningServer {
   readonly port: number;
 }
 
-const isApi = (url: string | undefined): boolean => url !== undefined && /^\/api(?:[/?]|$)/.test(url);
+const isApi = (url: string | undefined): boolean =>
+  url !== undefined && /^\/api(?:[/?]|$)/.test(url);
 
 const listen = (server: ReturnType<typeof createServer>, options: ServerOptions) =>
   Effect.callback<ListeningServer, ListenRefused>((resume) => {

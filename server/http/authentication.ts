@@ -16,7 +16,9 @@ import { refuseForeignOrigin } from "./same-origin.ts";
 const maxSecretLength = 512;
 
 const unauthenticated = () =>
-  new Unauthenticated({ message: "Sign in first: there are no credentials, or they are not valid any more." });
+  new Unauthenticated({
+    message: "Sign in first: there are no credentials, or they are not valid any more.",
+  });
 
 /** The operator of the credential, if it is still good. */
 export const findOperator = Effect.fn("authentication.findOperator")(function* (

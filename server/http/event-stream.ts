@@ -8,7 +8,11 @@ import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import * as Queue from "effect/Queue";
 import * as Stream from "effect/Stream";
-import { eventFrameNames, type HeartbeatFrame, type ResetFrame } from "#lib/contract/http/event-frames.ts";
+import {
+  eventFrameNames,
+  type HeartbeatFrame,
+  type ResetFrame,
+} from "#lib/contract/http/event-frames.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import type { StoreError } from "#lib/durable/StoreError.ts";
@@ -69,7 +73,9 @@ export const eventFrames = (
       const opening =
         reason === undefined
           ? Stream.empty
-          : Stream.make(frame(cursor, eventFrameNames.reset, { reason, ...bounds } satisfies ResetFrame));
+          : Stream.make(
+              frame(cursor, eventFrameNames.reset, { reason, ...bounds } satisfies ResetFrame),
+            );
 
       const read = (position: Position) =>
         log.read({
@@ -97,7 +103,10 @@ export const eventFrames = (
         }
         if (!position.live || now - position.framedAt >= heartbeatMillis) {
           if (!(yield* request.mayFollow)) return [[], undefined] as const;
-          return [yield* heartbeat(position, now), { ...position, framedAt: now, live: true }] as const;
+          return [
+            yield* heartbeat(position, now),
+            { ...position, framedAt: now, live: true },
+          ] as const;
         }
         yield* Effect.timeoutOption(Queue.take(bell), scanMillis);
         return [[], position] as const;

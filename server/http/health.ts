@@ -17,9 +17,7 @@ export const healthHandlers = HttpApiBuilder.group(
     const ready = ping.pipe(
       Effect.timeout(pingTimeout),
       Effect.provideService(SqlClient, sql),
-      Effect.mapError(
-        () => new StoreUnavailable({ message: "The database does not answer." }),
-      ),
+      Effect.mapError(() => new StoreUnavailable({ message: "The database does not answer." })),
     );
     return handlers.handleAll({
       health: () => Effect.succeed({ status: "alive" as const }),

@@ -40,8 +40,9 @@ const platform = HttpPlatform.layer.pipe(
   Layer.provideMerge(NodeServices.layer),
 );
 
-export const apiRoutes: Layer.Layer<never, never, ApiServices | HttpRouter.HttpRouter> = HttpApiBuilder.layer(Api).pipe(
-  Layer.provide(handlers),
-  Layer.provide(Layer.mergeAll(authenticationLayer, decodedInputLayer)),
-  Layer.provide(platform),
-);
+export const apiRoutes: Layer.Layer<never, never, ApiServices | HttpRouter.HttpRouter> =
+  HttpApiBuilder.layer(Api).pipe(
+    Layer.provide(handlers),
+    Layer.provide(Layer.mergeAll(authenticationLayer, decodedInputLayer)),
+    Layer.provide(platform),
+  );

@@ -53,8 +53,7 @@ export const meHandlers = HttpApiBuilder.group(
           yield* signOut(yield* CurrentOperator);
           return yield* withoutSignInCookie(HttpServerResponse.empty({ status: 204 }));
         }).pipe(Effect.provideContext(services)),
-      me: () =>
-        Effect.flatMap(CurrentOperator, readMe).pipe(Effect.provideContext(services)),
+      me: () => Effect.flatMap(CurrentOperator, readMe).pipe(Effect.provideContext(services)),
       setPassword: ({ payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;

@@ -46,7 +46,8 @@ export const eventsHandlers = HttpApiBuilder.group(
       Effect.gen(function* () {
         const operator = yield* operatorFor("view", "events");
         const { tenantId } = operator;
-        if (query.runId !== undefined) yield* inSnapshot(tenantId, requireRun(tenantId, query.runId));
+        if (query.runId !== undefined)
+          yield* inSnapshot(tenantId, requireRun(tenantId, query.runId));
         const closing = yield* ServerClosing;
         const secret = Redacted.make(secretOf(request, operator.proof));
         const mayFollow = findOperator(operator.proof, Redacted.value(secret)).pipe(

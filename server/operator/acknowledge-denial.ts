@@ -34,7 +34,8 @@ const change = (operator: Operator, denialId: DenialId, command: AcknowledgeDeni
       RETURNING denial_id`;
     const before = { acknowledgedBy: denial.acknowledgedBy };
     // The first note stays; a second person's answer shows whose it is.
-    if (written.length === 0) return { runId: denial.runId, before, after: before } satisfies Change;
+    if (written.length === 0)
+      return { runId: denial.runId, before, after: before } satisfies Change;
     yield* announce(
       { ...denial, tenantId: operator.tenantId },
       { _tag: "DenialAcknowledged", denialId, actor },
@@ -53,7 +54,14 @@ export const acknowledgeDenial = Effect.fn("operator.acknowledgeDenial")(functio
 ) {
   const { commandId, ...payload } = command;
   yield* runCommand(
-    { operator, act: "acknowledge-denial", target: denialId, commandId, payload, reason: command.note },
+    {
+      operator,
+      act: "acknowledge-denial",
+      target: denialId,
+      commandId,
+      payload,
+      reason: command.note,
+    },
     change(operator, denialId, command),
   );
 });

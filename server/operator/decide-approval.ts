@@ -89,7 +89,14 @@ export const decideApproval = Effect.fn("operator.decideApproval")(function* (
 ) {
   const { commandId, ...payload } = command;
   yield* runCommand(
-    { operator, act: "decide-approval", target: requestId, commandId, payload, reason: command.reason },
+    {
+      operator,
+      act: "decide-approval",
+      target: requestId,
+      commandId,
+      payload,
+      reason: command.reason,
+    },
     change(operator, requestId, command),
   );
 });

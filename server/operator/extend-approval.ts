@@ -41,7 +41,8 @@ const change = (operator: Operator, requestId: ApprovalRequestId, command: Exten
         + ${command.seconds}::int4 * interval '1 second'
       WHERE tenant_id = ${operator.tenantId} AND request_id = ${requestId} AND state = 'pending'
       RETURNING ${sql.literal(millis("expires_at"))} AS "expiresAt"`);
-    const expiresAt = moved[0]?.expiresAt ?? (yield* Effect.die("A locked pending approval was not there"));
+    const expiresAt =
+      moved[0]?.expiresAt ?? (yield* Effect.die("A locked pending approval was not there"));
     yield* announce(
       { ...row, tenantId: operator.tenantId },
       {
@@ -68,7 +69,14 @@ export const extendApproval = Effect.fn("operator.extendApproval")(function* (
 ) {
   const { commandId, ...payload } = command;
   yield* runCommand(
-    { operator, act: "extend-approval", target: requestId, commandId, payload, reason: command.reason },
+    {
+      operator,
+      act: "extend-approval",
+      target: requestId,
+      commandId,
+      payload,
+      reason: command.reason,
+    },
     change(operator, requestId, command),
   );
 });

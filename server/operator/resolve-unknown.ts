@@ -21,7 +21,14 @@ import { decodeRows } from "#server/views/snapshot.ts";
 import { announce } from "./announce.ts";
 import { boundedJson } from "./bounded-json.ts";
 import { judgeResolution, type ResolutionVerdict } from "./judge-resolution.ts";
-import { actorOf, type Change, type Operator, refuse, requireRole, runCommand } from "./run-command.ts";
+import {
+  actorOf,
+  type Change,
+  type Operator,
+  refuse,
+  requireRole,
+  runCommand,
+} from "./run-command.ts";
 import { ToolSchemas } from "./ToolSchemas.ts";
 
 const Locked = Schema.Struct({

@@ -61,9 +61,7 @@ export const listRuns = Effect.fn("views.listRuns")(function* (
     where.push(sql`t.tenant_id = ${tenantId}`, sql`t.tool_name = ${query.tool}`);
   const key = sql.literal(`(${order}.created_at, ${order}.run_id)`);
   const after =
-    cursor === undefined
-      ? sql``
-      : sql`AND ${key} < (${cursor[0]}::timestamptz, ${cursor[1]})`;
+    cursor === undefined ? sql`` : sql`AND ${key} < (${cursor[0]}::timestamptz, ${cursor[1]})`;
   const page = yield* inSnapshot(
     tenantId,
     readPage({

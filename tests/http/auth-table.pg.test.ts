@@ -18,40 +18,160 @@ const digest = "a".repeat(64);
 /** One row per route of the API: how it is asked, and the lowest role that is answered. */
 const routes: ReadonlyArray<{
   readonly route: string;
-  readonly ask: (ids: Ids, n: number) => { path: string; method?: string; body?: unknown; headers?: Record<string, string> };
+  readonly ask: (
+    ids: Ids,
+    n: number,
+  ) => { path: string; method?: string; body?: unknown; headers?: Record<string, string> };
   readonly needs: OperatorRole | "open";
   /** The id in it belongs to one tenant. */
   readonly owned?: true;
 }> = [
   { route: "GET /health", ask: () => ({ path: "/health" }), needs: "open" },
   { route: "GET /ready", ask: () => ({ path: "/ready" }), needs: "open" },
-  { route: "POST /session", ask: () => ({ path: "/session", body: { token: "wrong" } }), needs: "open" },
-  { route: "DELETE /session", ask: () => ({ path: "/session", method: "DELETE" }), needs: "viewer" },
+  {
+    route: "POST /session",
+    ask: () => ({ path: "/session", body: { token: "wrong" } }),
+    needs: "open",
+  },
+  {
+    route: "DELETE /session",
+    ask: () => ({ path: "/session", method: "DELETE" }),
+    needs: "viewer",
+  },
   { route: "GET /me", ask: () => ({ path: "/me" }), needs: "viewer" },
-  { route: "POST /me/password", ask: () => ({ path: "/me/password", body: { password: "long enough to pass" } }), needs: "viewer" },
-  { route: "POST /operators/sign-in-links", ask: (_, n) => ({ path: "/operators/sign-in-links", body: { email: `new${n}@example.test`, name: "New", role: "viewer" } }), needs: "admin" },
+  {
+    route: "POST /me/password",
+    ask: () => ({ path: "/me/password", body: { password: "long enough to pass" } }),
+    needs: "viewer",
+  },
+  {
+    route: "POST /operators/sign-in-links",
+    ask: (_, n) => ({
+      path: "/operators/sign-in-links",
+      body: { email: `new${n}@example.test`, name: "New", role: "viewer" },
+    }),
+    needs: "admin",
+  },
   { route: "GET /openapi.json", ask: () => ({ path: "/openapi.json" }), needs: "viewer" },
   { route: "GET /agents", ask: () => ({ path: "/agents" }), needs: "viewer" },
   { route: "GET /agents/:agentId", ask: () => ({ path: "/agents/desk" }), needs: "viewer" },
-  { route: "POST /submissions", ask: (_, n) => ({ path: "/submissions", body: { agentId: "desk", input: { text: "hi" } }, headers: { "idempotency-key": `auth-table-${n}` } }), needs: "operator" },
+  {
+    route: "POST /submissions",
+    ask: (_, n) => ({
+      path: "/submissions",
+      body: { agentId: "desk", input: { text: "hi" } },
+      headers: { "idempotency-key": `auth-table-${n}` },
+    }),
+    needs: "operator",
+  },
   { route: "GET /runs", ask: () => ({ path: "/runs" }), needs: "viewer" },
-  { route: "GET /runs/:runId", ask: ({ runId }) => ({ path: `/runs/${runId}` }), needs: "viewer", owned: true },
-  { route: "GET /runs/:runId/records", ask: ({ runId }) => ({ path: `/runs/${runId}/records` }), needs: "viewer", owned: true },
-  { route: "GET /runs/:runId/turns/:turn/exposure", ask: ({ runId }) => ({ path: `/runs/${runId}/turns/1/exposure` }), needs: "viewer", owned: true },
-  { route: "GET /runs/:runId/exposure-explanation", ask: ({ runId }) => ({ path: `/runs/${runId}/exposure-explanation?tool=refund&turn=1` }), needs: "viewer", owned: true },
-  { route: "POST /runs/:runId/abort", ask: ({ runId }, n) => ({ path: `/runs/${runId}/abort`, body: { commandId: `abort-${n}`, reason: "enough" } }), needs: "operator", owned: true },
+  {
+    route: "GET /runs/:runId",
+    ask: ({ runId }) => ({ path: `/runs/${runId}` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "GET /runs/:runId/records",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/records` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "GET /runs/:runId/turns/:turn/exposure",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/turns/1/exposure` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "GET /runs/:runId/exposure-explanation",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/exposure-explanation?tool=refund&turn=1` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /runs/:runId/abort",
+    ask: ({ runId }, n) => ({
+      path: `/runs/${runId}/abort`,
+      body: { commandId: `abort-${n}`, reason: "enough" },
+    }),
+    needs: "operator",
+    owned: true,
+  },
   { route: "GET /approvals", ask: () => ({ path: "/approvals" }), needs: "viewer" },
-  { route: "GET /approvals/:requestId", ask: ({ requestId }) => ({ path: `/approvals/${requestId}` }), needs: "viewer", owned: true },
-  { route: "POST /approvals/:requestId/extend", ask: ({ requestId }, n) => ({ path: `/approvals/${requestId}/extend`, body: { commandId: `extend-${n}`, seconds: 2_000_000 + n, reason: "later" } }), needs: "decider", owned: true },
-  { route: "POST /approvals/:requestId/decision", ask: ({ requestId }, n) => ({ path: `/approvals/${requestId}/decision`, body: { commandId: `decide-${n}`, decision: "approved", parametersDigest: digest, reason: "" } }), needs: "decider", owned: true },
+  {
+    route: "GET /approvals/:requestId",
+    ask: ({ requestId }) => ({ path: `/approvals/${requestId}` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /approvals/:requestId/extend",
+    ask: ({ requestId }, n) => ({
+      path: `/approvals/${requestId}/extend`,
+      body: { commandId: `extend-${n}`, seconds: 2_000_000 + n, reason: "later" },
+    }),
+    needs: "decider",
+    owned: true,
+  },
+  {
+    route: "POST /approvals/:requestId/decision",
+    ask: ({ requestId }, n) => ({
+      path: `/approvals/${requestId}/decision`,
+      body: {
+        commandId: `decide-${n}`,
+        decision: "approved",
+        parametersDigest: digest,
+        reason: "",
+      },
+    }),
+    needs: "decider",
+    owned: true,
+  },
   { route: "GET /unknowns", ask: () => ({ path: "/unknowns" }), needs: "viewer" },
-  { route: "GET /unknowns/:unknownId", ask: ({ unknownId }) => ({ path: `/unknowns/${unknownId}` }), needs: "viewer", owned: true },
-  { route: "POST /unknowns/:unknownId/resolution", ask: ({ unknownId }, n) => ({ path: `/unknowns/${unknownId}/resolution`, body: { commandId: `resolve-${n}`, resolution: "never-happened", parametersDigest: digest, reason: "looked", evidence: "ledger" } }), needs: "operator", owned: true },
+  {
+    route: "GET /unknowns/:unknownId",
+    ask: ({ unknownId }) => ({ path: `/unknowns/${unknownId}` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /unknowns/:unknownId/resolution",
+    ask: ({ unknownId }, n) => ({
+      path: `/unknowns/${unknownId}/resolution`,
+      body: {
+        commandId: `resolve-${n}`,
+        resolution: "never-happened",
+        parametersDigest: digest,
+        reason: "looked",
+        evidence: "ledger",
+      },
+    }),
+    needs: "operator",
+    owned: true,
+  },
   { route: "GET /denials", ask: () => ({ path: "/denials" }), needs: "viewer" },
-  { route: "GET /denials/:denialId", ask: ({ denialId }) => ({ path: `/denials/${denialId}` }), needs: "viewer", owned: true },
-  { route: "POST /denials/:denialId/acknowledge", ask: ({ denialId }, n) => ({ path: `/denials/${denialId}/acknowledge`, body: { commandId: `ack-${n}`, note: "seen" } }), needs: "operator", owned: true },
+  {
+    route: "GET /denials/:denialId",
+    ask: ({ denialId }) => ({ path: `/denials/${denialId}` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /denials/:denialId/acknowledge",
+    ask: ({ denialId }, n) => ({
+      path: `/denials/${denialId}/acknowledge`,
+      body: { commandId: `ack-${n}`, note: "seen" },
+    }),
+    needs: "operator",
+    owned: true,
+  },
   { route: "GET /diagnostics", ask: () => ({ path: "/diagnostics" }), needs: "operator" },
-  { route: "GET /diagnostics/:diagnosticId", ask: () => ({ path: "/diagnostics/dia_none" }), needs: "operator" },
+  {
+    route: "GET /diagnostics/:diagnosticId",
+    ask: () => ({ path: "/diagnostics/dia_none" }),
+    needs: "operator",
+  },
   { route: "GET /counts", ask: () => ({ path: "/counts" }), needs: "viewer" },
   { route: "GET /obligations", ask: () => ({ path: "/obligations" }), needs: "viewer" },
   { route: "GET /workers", ask: () => ({ path: "/workers" }), needs: "viewer" },
@@ -128,7 +248,9 @@ describe("the table of routes", () => {
       it(`[Z-12] [C042] ${row.route} answers ${row.needs} and above, and 403 below`, async () => {
         for (const role of roles) {
           const token = people.get(role)?.token;
-          const status = isStream ? await statusOfStream(token) : (await ask(row, mine, token)).status;
+          const status = isStream
+            ? await statusOfStream(token)
+            : (await ask(row, mine, token)).status;
           if (roles.indexOf(role) < roles.indexOf(row.needs === "open" ? "viewer" : row.needs))
             assert.strictEqual(status, 403, `${row.route} as ${role}`);
           else assert.notInclude([401, 403, 500], status, `${row.route} as ${role}`);
@@ -138,7 +260,12 @@ describe("the table of routes", () => {
 
     if (row.owned === true) {
       it(`[C042] ${row.route} cannot tell a foreign id from a missing one`, async () => {
-        const none = { runId: "run_none", requestId: "apr_none", unknownId: "unk_none", denialId: "den_none" };
+        const none = {
+          runId: "run_none",
+          requestId: "apr_none",
+          unknownId: "unk_none",
+          denialId: "den_none",
+        };
         const foreign = await ask(row, mine, foreigner.token);
         const missing = await ask(row, none, foreigner.token);
         assert.strictEqual(foreign.status, 404, row.route);

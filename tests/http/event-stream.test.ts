@@ -14,39 +14,48 @@ const quietLog = EventLog.of({
   hints: () => Effect.succeed(Stream.never),
 });
 
-it.effect("[C067] a quiet stream says something at least every 15 s, with the newest sequence", () =>
-  Effect.gen(function* () {
-    const frames = yield* Queue.unbounded<string>();
-    const fiber = yield* eventFrames({ tenantId, runId: undefined, after: 7, mayFollow: Effect.succeed(true) }).pipe(
-      Stream.runForEach((frame) => Queue.offer(frames, frame)),
-      Effect.forkChild,
-    );
-    yield* TestClock.adjust(0);
-    const first = yield* Queue.take(frames);
-    assert.match(first, /^id: 7\nevent: heartbeat\ndata: \{"last":7,/);
-    for (let beat = 0; beat < 4; beat += 1) {
-      yield* TestClock.adjust(heartbeatMillis + 1_000);
-      assert.strictEqual((yield* Queue.takeAll(frames)).length, 1);
-    }
-    yield* Fiber.interrupt(fiber);
-  }).pipe(Effect.provideService(EventLog, quietLog)),
+it.effect(
+  "[C067] a quiet stream says something at least every 15 s, with the newest sequence",
+  () =>
+    Effect.gen(function* () {
+      const frames = yield* Queue.unbounded<string>();
+      const fiber = yield* eventFrames({
+        tenantId,
+        runId: undefined,
+        after: 7,
+        mayFollow: Effect.succeed(true),
+      }).pipe(
+        Stream.runForEach((frame) => Queue.offer(frames, frame)),
+        Effect.forkChild,
+      );
+      yield* TestClock.adjust(0);
+      const first = yield* Queue.take(frames);
+      assert.match(first, /^id: 7\nevent: heartbeat\ndata: \{"last":7,/);
+      for (let beat = 0; beat < 4; beat += 1) {
+        yield* TestClock.adjust(heartbeatMillis + 1_000);
+        assert.strictEqual((yield* Queue.takeAll(frames)).length, 1);
+      }
+      yield* Fiber.interrupt(fiber);
+    }).pipe(Effect.provideService(EventLog, quietLog)),
 );
 
-it.effect("[Z-12] the stream ends at the next heartbeat once the operator may not follow any more", () =>
-  Effect.gen(function* () {
-    let may = true;
-    const fiber = yield* eventFrames({
-      tenantId,
-      runId: undefined,
-      after: 7,
-      mayFollow: Effect.sync(() => may),
-    }).pipe(Stream.runCollect, Effect.forkChild);
-    yield* TestClock.adjust(heartbeatMillis + 1_000);
-    may = false;
-    yield* TestClock.adjust(heartbeatMillis + 1_000);
-    const frames = yield* Fiber.join(fiber);
-    assert.strictEqual(frames.length, 2);
-  }).pipe(Effect.provideService(EventLog, quietLog)),
+it.effect(
+  "[Z-12] the stream ends at the next heartbeat once the operator may not follow any more",
+  () =>
+    Effect.gen(function* () {
+      let may = true;
+      const fiber = yield* eventFrames({
+        tenantId,
+        runId: undefined,
+        after: 7,
+        mayFollow: Effect.sync(() => may),
+      }).pipe(Stream.runCollect, Effect.forkChild);
+      yield* TestClock.adjust(heartbeatMillis + 1_000);
+      may = false;
+      yield* TestClock.adjust(heartbeatMillis + 1_000);
+      const frames = yield* Fiber.join(fiber);
+      assert.strictEqual(frames.length, 2);
+    }).pipe(Effect.provideService(EventLog, quietLog)),
 );
 
 it("[C064] a cursor is continued when the event after it is kept, and reset otherwise", () => {

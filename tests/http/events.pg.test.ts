@@ -4,7 +4,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import { TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
-import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
+import { type Answer, startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
 import { gatedRun, startedRun } from "#tests/support/ledger-fixtures.ts";
 
 let api: TestApi;
@@ -19,7 +19,7 @@ afterAll(() => api.close());
 interface Frame {
   readonly id: number;
   readonly event: string;
-  readonly data: any;
+  readonly data: Answer;
 }
 
 const parse = (block: string): Frame => {
@@ -61,7 +61,10 @@ const follow = async (query: string, headers: Record<string, string> = {}, token
   return { response, next, cut: () => abort.abort() };
 };
 
-const take = async (stream: Awaited<ReturnType<typeof follow>>, enough: (frame: Frame) => boolean) => {
+const take = async (
+  stream: Awaited<ReturnType<typeof follow>>,
+  enough: (frame: Frame) => boolean,
+) => {
   const frames: Array<Frame> = [];
   for (;;) {
     const frame = await stream.next();
@@ -108,7 +111,10 @@ describe("the event stream", () => {
     assert.isBelow(Date.now() - begun, 2_500);
     assert.strictEqual(live.at(-1)?.data.runId, run.place.runId);
     const liveIds = live.filter(({ event }) => event === "message").map(({ id }) => id);
-    assert.deepStrictEqual(liveIds, Array.from({ length: liveIds.length }, (_, at) => last + 1 + at));
+    assert.deepStrictEqual(
+      liveIds,
+      Array.from({ length: liveIds.length }, (_, at) => last + 1 + at),
+    );
     stream.cut();
   });
 
@@ -141,7 +147,10 @@ describe("the event stream", () => {
     await writers;
     const last = await settledLog();
     while (cursor < last) await readSome(Number.POSITIVE_INFINITY);
-    assert.deepStrictEqual(seen, Array.from({ length: last - from }, (_, at) => from + 1 + at));
+    assert.deepStrictEqual(
+      seen,
+      Array.from({ length: last - from }, (_, at) => from + 1 + at),
+    );
     assert.isAbove(seen.length, 300);
     const whole = await follow("?after=0");
     const all = await take(whole, ({ event }) => event === "heartbeat");

@@ -6,14 +6,27 @@ const post = (headers: Record<string, string>) =>
 
 describe("the origin of a request", () => {
   it("[OP-09] counts as ours by Sec-Fetch-Site, whatever a proxy made of the host", () => {
-    assert.isUndefined(refuseForeignOrigin(post({ "sec-fetch-site": "same-origin", origin: "https://public.example" }), []));
+    assert.isUndefined(
+      refuseForeignOrigin(
+        post({ "sec-fetch-site": "same-origin", origin: "https://public.example" }),
+        [],
+      ),
+    );
     for (const site of ["cross-site", "same-site", "none", "", "Same-Origin "])
-      assert.isDefined(refuseForeignOrigin(post({ "sec-fetch-site": site, origin: "http://console.example:3000" }), []), site);
+      assert.isDefined(
+        refuseForeignOrigin(
+          post({ "sec-fetch-site": site, origin: "http://console.example:3000" }),
+          [],
+        ),
+        site,
+      );
   });
 
   it("[OP-09] counts as ours by Origin only with the same host and port, or a named one", () => {
     assert.isUndefined(refuseForeignOrigin(post({ origin: "http://console.example:3000" }), []));
-    assert.isUndefined(refuseForeignOrigin(post({ origin: "https://public.example" }), ["public.example"]));
+    assert.isUndefined(
+      refuseForeignOrigin(post({ origin: "https://public.example" }), ["public.example"]),
+    );
     for (const origin of [
       "http://console.example",
       "http://console.example:3001",

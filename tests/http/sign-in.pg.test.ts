@@ -55,7 +55,9 @@ describe("the sign-in link", () => {
   it("[OP-09] 10 uses of one link at once sign in once", async () => {
     const { token } = await newLink("race@example.test");
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => api.request("/session", { body: { token }, headers: own() })),
+      Array.from({ length: 10 }, () =>
+        api.request("/session", { body: { token }, headers: own() }),
+      ),
     );
     assert.strictEqual(answers.filter(({ status }) => status === 200).length, 1);
   });
@@ -73,7 +75,10 @@ describe("the sign-in link", () => {
     const first = await newLink("keeps@example.test", "viewer");
     const second = await newLink("KEEPS@example.test", "admin");
     assert.strictEqual(second.operatorId, first.operatorId);
-    const { body } = await api.request("/session", { body: { token: second.token }, headers: own() });
+    const { body } = await api.request("/session", {
+      body: { token: second.token },
+      headers: own(),
+    });
     assert.strictEqual(body.role, "viewer");
   });
 });
@@ -87,7 +92,7 @@ describe("the password", () => {
       headers: { cookie: one.cookie, ...own() },
     });
     assert.strictEqual(short.status, 422);
-    assert.notInclude(JSON.stringify(short.body), "short\"");
+    assert.notInclude(JSON.stringify(short.body), 'short"');
     const set = await api.request("/me/password", {
       body: { password: "correct horse battery" },
       headers: { cookie: one.cookie, ...own() },
@@ -117,16 +122,26 @@ describe("the password", () => {
 
   it("[OP-09] guessing is stopped even when all guesses are sent at once, and each failure of a known account is audited", async () => {
     const { cookie } = await signedIn("guess@example.test");
-    await api.request("/me/password", { body: { password: "the right password" }, headers: { cookie, ...own() } });
+    await api.request("/me/password", {
+      body: { password: "the right password" },
+      headers: { cookie, ...own() },
+    });
     const guess = (password: string) =>
       api.request("/session", { body: { email: "guess@example.test", password }, headers: own() });
-    const answers = await Promise.all(Array.from({ length: 16 }, (_, at) => guess(`guess number ${at}`)));
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, at) => guess(`guess number ${at}`)),
+    );
     const tooMany = answers.filter(({ status }) => status === 429);
     assert.isAtLeast(tooMany.length, 6);
     assert.isAbove(tooMany[0]?.body.retryAfterSeconds, 0);
     assert.strictEqual((await guess("the right password")).status, 429);
-    const { body } = await api.request("/audit?verb=sign-in&accepted=no&limit=200", { token: admin.token });
-    assert.strictEqual(body.items.length, answers.filter(({ status }) => status === 401).length + 2);
+    const { body } = await api.request("/audit?verb=sign-in&accepted=no&limit=200", {
+      token: admin.token,
+    });
+    assert.strictEqual(
+      body.items.length,
+      answers.filter(({ status }) => status === 401).length + 2,
+    );
   });
 });
 
@@ -160,7 +175,10 @@ describe("requests with a cookie", () => {
 
   it("[OP-09] are accepted from our own pages", async () => {
     assert.strictEqual((await submit({ origin: api.origin }, "key-origin-1")).status, 202);
-    assert.strictEqual((await submit({ "sec-fetch-site": "same-origin" }, "key-origin-2")).status, 202);
+    assert.strictEqual(
+      (await submit({ "sec-fetch-site": "same-origin" }, "key-origin-2")).status,
+      202,
+    );
   });
 
   it("[OP-09] with a bearer token need no origin", async () => {
@@ -193,10 +211,16 @@ describe("requests with a cookie", () => {
 
   it("[OP-09] signing out ends this sign-in and forgets the cookie", async () => {
     const other = await signedIn("origin@example.test");
-    const out = await api.request("/session", { method: "DELETE", headers: { cookie: other.cookie, ...own() } });
+    const out = await api.request("/session", {
+      method: "DELETE",
+      headers: { cookie: other.cookie, ...own() },
+    });
     assert.strictEqual(out.status, 204);
     assert.match(cookieOf(out.headers), /Max-Age=0/);
-    assert.strictEqual((await api.request("/me", { headers: { cookie: other.cookie } })).status, 401);
+    assert.strictEqual(
+      (await api.request("/me", { headers: { cookie: other.cookie } })).status,
+      401,
+    );
     assert.strictEqual((await api.request("/me", { headers: { cookie } })).status, 200);
   });
 });
@@ -208,7 +232,10 @@ describe("the server", () => {
       const { headers } = await fetch(`${api.origin}${path}`);
       const policy = headers.get("content-security-policy") ?? "";
       assert.match(policy, /script-src 'self' 'nonce-[A-Za-z0-9+/]{24}'/, path);
-      assert.notMatch(policy.split(";").find((part) => part.includes("script-src")) ?? "", /unsafe-inline/);
+      assert.notMatch(
+        policy.split(";").find((part) => part.includes("script-src")) ?? "",
+        /unsafe-inline/,
+      );
       assert.match(policy, /frame-ancestors 'none'/);
       assert.strictEqual(headers.get("x-content-type-options"), "nosniff");
       assert.strictEqual(headers.get("referrer-policy"), "same-origin");
@@ -258,7 +285,9 @@ describe("the server", () => {
         body,
       });
     assert.strictEqual((await send("{not json")).status, 422);
-    const deep = await send(`{"agentId":"desk","input":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+    const deep = await send(
+      `{"agentId":"desk","input":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+    );
     assert.strictEqual(deep.status, 422);
   });
 
@@ -266,7 +295,9 @@ describe("the server", () => {
     const { hostname, port } = new URL(api.origin);
     const said = await new Promise<string>((done) => {
       const socket = connect(Number(port), hostname, () => {
-        socket.write("GET /api/v1/events HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+        socket.write(
+          "GET /api/v1/events HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+        );
       });
       let text = "";
       socket.on("data", (data) => (text += data.toString()));

@@ -27,11 +27,22 @@ const gate = async (options: GateOptions = {}) => {
 const decide = (
   requestId: string,
   by: TestOperator,
-  body: Partial<{ commandId: string; decision: string; parametersDigest: string; reason: string }> = {},
+  body: Partial<{
+    commandId: string;
+    decision: string;
+    parametersDigest: string;
+    reason: string;
+  }> = {},
 ) =>
   api.request(`/approvals/${requestId}/decision`, {
     token: by.token,
-    body: { commandId: commandId(), decision: "approved", parametersDigest: digest, reason: "", ...body },
+    body: {
+      commandId: commandId(),
+      decision: "approved",
+      parametersDigest: digest,
+      reason: "",
+      ...body,
+    },
   });
 
 const detail = (requestId: string) => api.request(`/approvals/${requestId}`, { token: ann.token });
@@ -99,7 +110,9 @@ describe("deciding", () => {
   it("[OP-09] [C023] the same command sent 10 times at once decides once and answers each the same", async () => {
     const { requestId } = await gate();
     const same = { commandId: commandId(), reason: "once" };
-    const answers = await Promise.all(Array.from({ length: 10 }, () => decide(requestId, ann, same)));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => decide(requestId, ann, same)),
+    );
     for (const { status, body } of answers) {
       assert.strictEqual(status, 200);
       assert.strictEqual(body.decidedAt, answers[0]?.body.decidedAt);
@@ -128,7 +141,11 @@ describe("deciding", () => {
     const seen = "b".repeat(64);
     const answer = await decide(requestId, ann, { parametersDigest: seen });
     assert.strictEqual(answer.status, 409);
-    assert.deepInclude(answer.body, { _tag: "ApprovalChanged", seenDigest: seen, currentDigest: digest });
+    assert.deepInclude(answer.body, {
+      _tag: "ApprovalChanged",
+      seenDigest: seen,
+      currentDigest: digest,
+    });
     assert.strictEqual((await detail(requestId)).body.state, "pending");
   });
 

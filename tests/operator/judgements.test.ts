@@ -36,7 +36,10 @@ const tagOf = (result: ReturnType<typeof judgeApproval>): string =>
 
 describe("judging a decision", () => {
   it("[A-07] time is up at the very millisecond, not one later", () => {
-    assert.strictEqual(tagOf(judgeApproval({ ...pending, expiresAt: 1_001 }, approve, "ann")), "decide");
+    assert.strictEqual(
+      tagOf(judgeApproval({ ...pending, expiresAt: 1_001 }, approve, "ann")),
+      "decide",
+    );
     assert.strictEqual(
       tagOf(judgeApproval({ ...pending, expiresAt: 1_000 }, approve, "ann")),
       "ApprovalAlreadyDecided",
@@ -83,8 +86,26 @@ describe("judging a decision", () => {
 
   it("[A-06] a reason is measured in the bytes the model will receive", () => {
     const deny = { ...approve, decision: "denied" as const };
-    assert.strictEqual(tagOf(judgeApproval(pending, { ...deny, reason: "é".repeat(approvalLimits.maxReasonBytes / 2) }, "ann")), "decide");
-    assert.strictEqual(tagOf(judgeApproval(pending, { ...deny, reason: "é".repeat(approvalLimits.maxReasonBytes / 2 + 1) }, "ann")), "InvalidInput");
+    assert.strictEqual(
+      tagOf(
+        judgeApproval(
+          pending,
+          { ...deny, reason: "é".repeat(approvalLimits.maxReasonBytes / 2) },
+          "ann",
+        ),
+      ),
+      "decide",
+    );
+    assert.strictEqual(
+      tagOf(
+        judgeApproval(
+          pending,
+          { ...deny, reason: "é".repeat(approvalLimits.maxReasonBytes / 2 + 1) },
+          "ann",
+        ),
+      ),
+      "InvalidInput",
+    );
   });
 });
 
@@ -130,8 +151,12 @@ describe("judging a resolution", () => {
   it("[DU-07] a result belongs to a completion and to nothing else", () => {
     const { result: _, ...bare } = command;
     assert.isTrue(Result.isFailure(judgeResolution(open, bare, "ann")));
-    assert.isTrue(Result.isFailure(judgeResolution(open, { ...command, resolution: "never-happened" }, "ann")));
-    assert.isTrue(Result.isSuccess(judgeResolution(open, { ...bare, resolution: "never-happened" }, "ann")));
+    assert.isTrue(
+      Result.isFailure(judgeResolution(open, { ...command, resolution: "never-happened" }, "ann")),
+    );
+    assert.isTrue(
+      Result.isSuccess(judgeResolution(open, { ...bare, resolution: "never-happened" }, "ann")),
+    );
     assert.isTrue(Result.isSuccess(judgeResolution(open, { ...command, result: null }, "ann")));
   });
 });
@@ -141,11 +166,22 @@ describe("roles", () => {
     const roles = OperatorRole.literals;
     for (const act of Object.keys(neededRole) as Array<keyof typeof neededRole>)
       for (const role of roles)
-        assert.strictEqual(mayAct(role, act), roles.indexOf(role) >= roles.indexOf(neededRole[act]), `${role} ${act}`);
+        assert.strictEqual(
+          mayAct(role, act),
+          roles.indexOf(role) >= roles.indexOf(neededRole[act]),
+          `${role} ${act}`,
+        );
   });
 
   it("[C045] a decider decides and extends, and may do nothing else that changes anything", () => {
-    const acts = (Object.keys(neededRole) as Array<keyof typeof neededRole>).filter((act) => mayAct("decider", act));
-    assert.deepStrictEqual(acts.sort(), ["decide-approval", "extend-approval", "set-own-password", "view"]);
+    const acts = (Object.keys(neededRole) as Array<keyof typeof neededRole>).filter((act) =>
+      mayAct("decider", act),
+    );
+    assert.deepStrictEqual(acts.sort(), [
+      "decide-approval",
+      "extend-approval",
+      "set-own-password",
+      "view",
+    ]);
   });
 });

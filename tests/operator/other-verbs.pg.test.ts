@@ -41,17 +41,26 @@ const auditOf = async (target: string) => {
 describe("resolving an effect in doubt", () => {
   it("[DU-07] [C102] a completion carries a result that fits the tool's schema, a reason and evidence", async () => {
     const { unknownId, place } = await api.run(unknownRun());
-    const wrong = await resolve(unknownId, ann, { resolution: "completed-with-result", result: { nope: 1 } });
+    const wrong = await resolve(unknownId, ann, {
+      resolution: "completed-with-result",
+      result: { nope: 1 },
+    });
     assert.strictEqual(wrong.status, 422);
     const none = await resolve(unknownId, ann, { resolution: "completed-with-result" });
     assert.strictEqual(none.body.path, "body.result");
-    const noEvidence = await resolve(unknownId, ann, { resolution: "never-happened", evidence: " " });
+    const noEvidence = await resolve(unknownId, ann, {
+      resolution: "never-happened",
+      evidence: " ",
+    });
     assert.strictEqual(noEvidence.body.path, "body.evidence");
     const open = await api.request(`/unknowns/${unknownId}`, { token: ann.token });
     assert.strictEqual(open.body.state, "open");
     assert.deepStrictEqual(open.body.parameters, { amount: 10 });
     const woken = api.woken.length;
-    const good = await resolve(unknownId, ann, { resolution: "completed-with-result", result: { ok: true } });
+    const good = await resolve(unknownId, ann, {
+      resolution: "completed-with-result",
+      result: { ok: true },
+    });
     assert.strictEqual(good.status, 200);
     assert.strictEqual(good.body.resolution.kind, "completed-with-result");
     assert.deepStrictEqual(good.body.resolution.result, { ok: true });
@@ -97,7 +106,12 @@ describe("resolving an effect in doubt", () => {
     const { place, records, append } = await api.run(startedRun());
     const left = records.unknown("call-1", true);
     await api.run(
-      append([records.turn(["call-1"]), records.prepared("call-1"), left, records.runSettled("failed")]),
+      append([
+        records.turn(["call-1"]),
+        records.prepared("call-1"),
+        left,
+        records.runSettled("failed"),
+      ]),
     );
     const retry = await resolve(left.unknownId, ann, { resolution: "safe-to-retry" });
     assert.strictEqual(retry.body._tag, "RunAlreadySettled");
@@ -111,7 +125,10 @@ describe("resolving an effect in doubt", () => {
     const { unknownId } = await api.run(unknownRun());
     let deep: unknown = 1;
     for (let depth = 0; depth < 100; depth += 1) deep = [deep];
-    const answer = await resolve(unknownId, ann, { resolution: "completed-with-result", result: deep });
+    const answer = await resolve(unknownId, ann, {
+      resolution: "completed-with-result",
+      result: deep,
+    });
     assert.strictEqual(answer.status, 422);
     assert.strictEqual(answer.body.path, "body.result");
     assert.strictEqual((await auditOf(unknownId)).length, 1);
@@ -125,7 +142,9 @@ describe("aborting a run", () => {
   it("[DU-12] an abort is stored once with its first author, wakes the thread, and its repeat is harmless", async () => {
     const { place } = await api.run(gatedRun());
     const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, at) => abort(place.runId, at % 2 === 0 ? ann : bob, `reason ${at}`)),
+      Array.from({ length: 10 }, (_, at) =>
+        abort(place.runId, at % 2 === 0 ? ann : bob, `reason ${at}`),
+      ),
     );
     for (const { status, body } of answers) {
       assert.strictEqual(status, 200);
@@ -165,10 +184,17 @@ describe("acknowledging a denial", () => {
 
 describe("submitting input", () => {
   const submit = (by: TestOperator, key: string, body: object) =>
-    post("/submissions", by, { agentId: "desk", input: { text: "Please help" }, ...body }, { "idempotency-key": key });
+    post(
+      "/submissions",
+      by,
+      { agentId: "desk", input: { text: "Please help" }, ...body },
+      { "idempotency-key": key },
+    );
 
   it("[DU-11] 20 requests with one key are one submission, one audit row and one receipt", async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => submit(ann, "key-twenty", {})));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => submit(ann, "key-twenty", {})),
+    );
     for (const { status, body } of answers) {
       assert.strictEqual(status, 202);
       assert.deepStrictEqual(body, answers[0]?.body);
@@ -184,7 +210,10 @@ describe("submitting input", () => {
     assert.strictEqual((await submit(ann, "key-conflict", {})).status, 202);
     const other = await submit(ann, "key-conflict", { input: { text: "Other" } });
     assert.strictEqual(other.body._tag, "IdempotencyConflict");
-    assert.strictEqual((await submit(bob, "key-conflict", { input: { text: "Other" } })).status, 202);
+    assert.strictEqual(
+      (await submit(bob, "key-conflict", { input: { text: "Other" } })).status,
+      202,
+    );
   });
 
   it("[DU-11] a submission needs a key, a known agent, input that fits, and a thread that exists", async () => {

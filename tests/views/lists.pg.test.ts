@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
-import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
+import { type Answer, startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
 import { deniedRun, gatedRun, startedRun, unknownRun } from "#tests/support/ledger-fixtures.ts";
 import { diagnosticIdOf } from "#lib/durable/derived-ids.ts";
 import { callId } from "#tests/postgres/records.ts";
@@ -24,7 +24,7 @@ const get = async (path: string) => {
 
 /** Every page of a list, and how often each row came. */
 const everyPage = async (path: string, limit: number) => {
-  const items: Array<any> = [];
+  const items: Array<Answer> = [];
   let cursor: string | undefined;
   do {
     const page = await get(
@@ -53,7 +53,10 @@ describe("the run list", () => {
   it("[OP-07] [C082] pages newest first without losing or repeating a row, whatever the page size", async () => {
     for (const limit of [1, 2, 4, 200]) {
       const items = await everyPage("/runs", limit);
-      assert.deepStrictEqual(items.map(({ runId }) => runId), runIds);
+      assert.deepStrictEqual(
+        items.map(({ runId }) => runId),
+        runIds,
+      );
     }
   });
 
@@ -94,7 +97,8 @@ describe("the run list", () => {
   it("[C070] says of each run what its own page says", async () => {
     for (const item of (await get("/runs")).items) {
       const detail = await get(`/runs/${item.runId}`);
-      for (const [key, value] of Object.entries(item)) assert.deepStrictEqual(detail[key], value, key);
+      for (const [key, value] of Object.entries(item))
+        assert.deepStrictEqual(detail[key], value, key);
     }
   });
 
@@ -116,7 +120,11 @@ describe("a run's page", () => {
         records.turn(["one", "two"], { parameters: { amount: 10, note: "<b>" } }),
         records.prepared("one"),
         records.settled("one", { ok: true }),
-        records.settled("two", { reason: "no stock" }, { kind: "failed", isFailure: true, failureHandling: "returned-to-model" }),
+        records.settled(
+          "two",
+          { reason: "no stock" },
+          { kind: "failed", isFailure: true, failureHandling: "returned-to-model" },
+        ),
         records.turn([], { turn: 2 }),
         records.runSettled("completed"),
       ]),
@@ -127,10 +135,20 @@ describe("a run's page", () => {
     assert.strictEqual(run.finishReason, "answered");
     assert.strictEqual(run.turnViews.length, 2);
     const [one, two] = run.turnViews[0].calls;
-    assert.deepInclude(one, { callId: "one", state: "succeeded", hasResult: true, isFailure: false });
+    assert.deepInclude(one, {
+      callId: "one",
+      state: "succeeded",
+      hasResult: true,
+      isFailure: false,
+    });
     assert.deepStrictEqual(one.parameters, { amount: 10, note: "<b>" });
     assert.deepStrictEqual(one.result, { ok: true });
-    assert.deepInclude(two, { callId: "two", state: "failed", isFailure: true, failureHandling: "returned-to-model" });
+    assert.deepInclude(two, {
+      callId: "two",
+      state: "failed",
+      isFailure: true,
+      failureHandling: "returned-to-model",
+    });
     assert.strictEqual(run.attempts[0].decision, "first-attempt");
     assert.strictEqual(run.policy.maxTurns, 12);
     assert.isAbove(run.serverTime, run.createdAt);
@@ -141,8 +159,14 @@ describe("a run's page", () => {
     const view = await get(`/runs/${place.runId}/turns/1/exposure`);
     assert.deepStrictEqual(view.exposure.exposed, ["refund"]);
     assert.deepStrictEqual(view.added, ["refund"]);
-    assert.strictEqual((await get(`/runs/${place.runId}/exposure-explanation?tool=refund&turn=1`)).verdict, "offered");
-    assert.strictEqual((await get(`/runs/${place.runId}/exposure-explanation?tool=nope&turn=1`)).verdict, "unregistered");
+    assert.strictEqual(
+      (await get(`/runs/${place.runId}/exposure-explanation?tool=refund&turn=1`)).verdict,
+      "offered",
+    );
+    assert.strictEqual(
+      (await get(`/runs/${place.runId}/exposure-explanation?tool=nope&turn=1`)).verdict,
+      "unregistered",
+    );
     const none = await api.request(`/runs/${place.runId}/turns/9/exposure`, { token: ann.token });
     assert.strictEqual(none.status, 404);
   });
@@ -168,7 +192,9 @@ describe("the approval queue", () => {
     const wanted = [ids[2], ids[3], ids[0], ids[1]];
     for (const limit of [1, 3, 200]) {
       const items = await everyPage("/approvals", limit);
-      const mine = items.filter(({ requestId }) => ids.includes(requestId)).map(({ requestId }) => requestId);
+      const mine = items
+        .filter(({ requestId }) => ids.includes(requestId))
+        .map(({ requestId }) => requestId);
       assert.deepStrictEqual(mine, wanted);
       assert.strictEqual(new Set(items.map(({ requestId }) => requestId)).size, items.length);
     }
@@ -178,7 +204,10 @@ describe("the approval queue", () => {
     const { requestIds } = await api.run(gatedRun({ calls: ["one", "two", "three"] }));
     const shown = await get(`/approvals/${requestIds[1]}`);
     assert.deepStrictEqual(shown.content.effectiveParameters, { amount: 10 });
-    assert.deepStrictEqual(shown.batch.map(({ callId: id }: { callId: string }) => id), ["one", "two", "three"]);
+    assert.deepStrictEqual(
+      shown.batch.map(({ callId: id }: { callId: string }) => id),
+      ["one", "two", "three"],
+    );
     assert.strictEqual(shown.batch[0].requestId, requestIds[0]);
     assert.match(shown.fingerprint, /^[a-z]+( [a-z]+){3}$/);
     assert.isTrue(shown.mayDecide.allowed);
@@ -190,7 +219,12 @@ describe("the approval queue", () => {
     const requestId = requestIds[0] ?? "";
     const decided = await api.request(`/approvals/${requestId}/decision`, {
       token: ann.token,
-      body: { commandId: "light-1", decision: "approved", parametersDigest: "a".repeat(64), reason: "" },
+      body: {
+        commandId: "light-1",
+        decision: "approved",
+        parametersDigest: "a".repeat(64),
+        reason: "",
+      },
     });
     assert.isNotNull(decided.body.delivery.recordedAt);
     assert.isNull(decided.body.delivery.deliveredAt);
@@ -212,7 +246,11 @@ describe("the approval queue", () => {
     await api.run(
       append([
         records.decided("call-1"),
-        records.settled("call-1", { changed: true }, { kind: "not-executed", source: "drift", isFailure: true }),
+        records.settled(
+          "call-1",
+          { changed: true },
+          { kind: "not-executed", source: "drift", isFailure: true },
+        ),
       ]),
     );
     assert.strictEqual((await get(`/approvals/${requestIds[0]}`)).receipt, "refused-changed");
@@ -232,9 +270,14 @@ describe("the approval queue", () => {
 describe("the other queues", () => {
   it("[OP-06] denials are listed latest first and told apart from check errors", async () => {
     const { place, records, append } = await api.run(startedRun());
-    await api.run(append([records.turn(["a", "b"]), records.denied("a"), records.checkFailed("b")]));
+    await api.run(
+      append([records.turn(["a", "b"]), records.denied("a"), records.checkFailed("b")]),
+    );
     const mine = (await get(`/denials?runId=${place.runId}`)).items;
-    assert.sameMembers(mine.map(({ kind }: { kind: string }) => kind), ["denial", "check-error"]);
+    assert.sameMembers(
+      mine.map(({ kind }: { kind: string }) => kind),
+      ["denial", "check-error"],
+    );
     const errors = await get(`/denials?runId=${place.runId}&kind=check-error`);
     assert.strictEqual(errors.items.length, 1);
     assert.strictEqual((await get("/denials?acknowledged=yes")).count.value, 0);
@@ -242,18 +285,24 @@ describe("the other queues", () => {
 
   it("[OP-04] a diagnostic's evidence is behind its own route, never in a list", async () => {
     const { place, records, append } = await api.run(startedRun());
-    const diagnosticId = diagnosticIdOf({ tenantId: place.tenantId, runId: place.runId, turn: 1, callId: callId("a") }, "test");
+    const diagnosticId = diagnosticIdOf(
+      { tenantId: place.tenantId, runId: place.runId, turn: 1, callId: callId("a") },
+      "test",
+    );
     await api.run(
-      append([records.turn(["a"])], [
-        {
-          diagnosticId,
-          fingerprint: "fp-1",
-          title: "It broke",
-          toolName: "refund",
-          callId: "a",
-          encoded: { secretEvidence: "private" },
-        },
-      ]),
+      append(
+        [records.turn(["a"])],
+        [
+          {
+            diagnosticId,
+            fingerprint: "fp-1",
+            title: "It broke",
+            toolName: "refund",
+            callId: "a",
+            encoded: { secretEvidence: "private" },
+          },
+        ],
+      ),
     );
     const list = await get("/diagnostics?fingerprint=fp-1");
     assert.strictEqual(list.items[0].diagnosticId, diagnosticId);

@@ -20,7 +20,8 @@ describe("the fingerprint of a call", () => {
   it("uses all 256 words", () => {
     const seen = new Set<string>();
     for (let at = 0; at < 4_000; at += 1)
-      for (const word of fingerprintWords({ ...call, parametersDigest: String(at) }).split(" ")) seen.add(word);
+      for (const word of fingerprintWords({ ...call, parametersDigest: String(at) }).split(" "))
+        seen.add(word);
     assert.strictEqual(seen.size, 256);
   });
 });
@@ -63,12 +64,19 @@ describe("an obligation", () => {
   };
 
   it("[OP-11] ages at 300 s and is overdue at 3,600 s", () => {
-    const severity = (seconds: number) => explainObligation({ ...base, now: seconds * 1_000 }).severity;
-    assert.deepStrictEqual([299, 300, 3_599, 3_600].map(severity), ["ok", "aging", "aging", "overdue"]);
+    const severity = (seconds: number) =>
+      explainObligation({ ...base, now: seconds * 1_000 }).severity;
+    assert.deepStrictEqual([299, 300, 3_599, 3_600].map(severity), [
+      "ok",
+      "aging",
+      "aging",
+      "overdue",
+    ]);
   });
 
   it("[OP-11] is blocked by what it waits for, and by its age only when nothing else holds it", () => {
-    const blocker = (one: Partial<ObligationToExplain>) => explainObligation({ ...base, ...one }).blocker;
+    const blocker = (one: Partial<ObligationToExplain>) =>
+      explainObligation({ ...base, ...one }).blocker;
     assert.strictEqual(blocker({ state: "waiting", pendingApprovals: 2 }), "approval");
     assert.strictEqual(blocker({ state: "unknown", openUnknowns: 1 }), "unknown");
     assert.strictEqual(blocker({}), "none");
@@ -77,7 +85,8 @@ describe("an obligation", () => {
   });
 
   it("[OP-12] says how many are missing, and what happens once none is", () => {
-    const text = (one: Partial<ObligationToExplain>) => explainObligation({ ...base, ...one }).explanation;
+    const text = (one: Partial<ObligationToExplain>) =>
+      explainObligation({ ...base, ...one }).explanation;
     assert.match(text({ state: "waiting", pendingApprovals: 1 }), /^1 approval is pending/);
     assert.match(text({ state: "waiting", pendingApprovals: 3 }), /^3 approvals are pending/);
     assert.match(text({ state: "waiting" }), /^Every approval is decided/);

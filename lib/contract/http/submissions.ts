@@ -1,6 +1,12 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/unstable/httpapi";
 import { IdempotencyKey, SubmissionReceipt, SubmitInput } from "../commands.ts";
-import { Forbidden, IdempotencyConflict, InvalidInput, NotFound, StoreUnavailable } from "../errors.ts";
+import {
+  Forbidden,
+  IdempotencyConflict,
+  InvalidInput,
+  NotFound,
+  StoreUnavailable,
+} from "../errors.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 
 /** 202 with the receipt, given only after durable admission (DU-11). */
