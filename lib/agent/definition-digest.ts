@@ -3,11 +3,13 @@
  * of the tool it was declared for; recovery runs it only by that very contract
  * (DU-19), and an approval receipt compares it with what ran.
  */
+import * as Context from "effect/Context";
 import * as Schema from "effect/Schema";
 import * as Tool from "effect/unstable/ai/Tool";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Json } from "#lib/contract/json/json.ts";
+import { DiscoveryDigest } from "#lib/tool-discovery.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import type { Definition } from "./Agent.ts";
 
@@ -56,6 +58,8 @@ const computeToolDigest = (tool: Tool.Any): Digest =>
       failure: failureJsonSchemaOf(tool),
       failureMode: tool.failureMode,
       executionClass: executionClassOf(tool),
+      // Custom search semantics are part of what a discovery tool promises (D-18).
+      discovery: Context.get(tool.annotations, DiscoveryDigest) ?? null,
       needsApproval: typeof tool.needsApproval === "function" ? "by-rule" : (tool.needsApproval ?? false),
     }),
   );

@@ -43,7 +43,8 @@ export const makeJournalWriter = (
 ): Effect.Effect<JournalWriter, never, Journal | Scope.Scope> =>
   Effect.gen(function* () {
     const journal = yield* Journal;
-    const queue = yield* Queue.unbounded<Entry>();
+    // Every writer waits for its entry, so there are never more entries than calls in flight.
+    const queue = yield* Queue.bounded<Entry>(1_024);
     const state = {
       tail: claim.tail as JournalTail,
       records: claim.records.map((stored) => stored.record),
@@ -98,11 +99,14 @@ export const makeJournalWriter = (
     yield* Queue.takeAll(queue).pipe(Effect.flatMap(writeAll), Effect.forever, Effect.forkScoped);
 
     const record: RunDurability["Service"]["record"] = (records, diagnostics = []) =>
-      Effect.gen(function* () {
-        const done = yield* Deferred.make<void, DurabilityError>();
-        yield* Queue.offer(queue, { records, diagnostics, done });
-        return yield* Deferred.await(done);
-      });
+      // Not interruptible: whoever goes on after an interruption must know what was written.
+      Effect.uninterruptible(
+        Effect.gen(function* () {
+          const done = yield* Deferred.make<void, DurabilityError>();
+          yield* Queue.offer(queue, { records, diagnostics, done });
+          return yield* Deferred.await(done);
+        }),
+      );
 
     const flushSoft = Effect.suspend(() => (state.soft.length === 0 ? Effect.void : record([])));
     yield* flushSoft.pipe(
