@@ -5,18 +5,26 @@ import { Effect, Layer } from "effect";
 import { loadShop } from "#server/demo/data/load-shop.ts";
 import { readDataSet } from "#server/demo/data/read-data-set.ts";
 import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.ts";
+import { durableReplayHost, executeDurably } from "#server/demo/replay/execute-durably.ts";
 import { executeDirectly } from "#server/demo/replay/execute-directly.ts";
 import { jsonEqual, resultsEqual } from "#server/demo/replay/json-equal.ts";
 import { keepPristine } from "#server/demo/replay/pristine-shop.ts";
 import { readRecordedTasks } from "#server/demo/replay/recorded-tasks.ts";
 import { replayTasks, summaryLine } from "#server/demo/replay/replay-tasks.ts";
 import { RetailHandlers } from "#server/demo/RetailToolkit.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import * as JournalPg from "#server/postgres/JournalPg.ts";
+import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
 
 import { publicDataSet } from "./public-data-set.ts";
 import { EmptyDatabase } from "./shop-stack.ts";
 
-const Stack = RetailHandlers.pipe(
-  Layer.provide(PaymentProvider.layer("http://127.0.0.1:1")),
+const Store = Layer.merge(JournalPg.layer, SubmissionLedgerPg.layer).pipe(
+  Layer.provide(EventHints.layer),
+);
+
+const Stack = Layer.merge(RetailHandlers, Store).pipe(
+  Layer.provideMerge(PaymentProvider.layer("http://127.0.0.1:1")),
   Layer.provideMerge(EmptyDatabase),
   Layer.provideMerge(NodeServices.layer),
 );
@@ -39,6 +47,20 @@ describe.skipIf(publicDataSet === undefined)("the recorded customer tasks", () =
           summaryLine(report),
           "replay: 115/115 tasks equal, 582/582 results equal",
         );
+      }).pipe(Effect.provide(Stack)),
+    300_000,
+  );
+
+  it.live(
+    "are reproduced through the durable runtime: admitted, claimed, driven, settled, read from the journal",
+    () =>
+      Effect.gen(function* () {
+        const tasks = (yield* loaded).slice(0, 6);
+        const report = yield* replayTasks(tasks, executeDurably).pipe(
+          Effect.provide(durableReplayHost(tasks)),
+        );
+        assert.deepEqual(report.differences, []);
+        assert.strictEqual(report.equalTasks, 6);
       }).pipe(Effect.provide(Stack)),
     300_000,
   );

@@ -31,7 +31,7 @@ const BundledShop = Layer.effectDiscard(Effect.suspend(() => loadShop(bundledSho
 const server = NodeHttpServer.layer(() => createServer(), {
   port: 0,
   host: "127.0.0.1",
-  gracefulShutdownTimeout: 100,
+  gracefulShutdownTimeout: "20 seconds",
 });
 
 /** The address of the provider under test, for requests of a test's own. */

@@ -70,12 +70,15 @@ const start = Effect.fn("RehearsalModel.start")(function* (options: RehearsalMod
     disableLogger: true,
     disableListenLog: true,
   });
-  const server = NodeHttpServer.layer(() => createServer(), {
+  const listener = createServer();
+  const server = NodeHttpServer.layer(() => listener, {
     port: options.port ?? 0,
     host: "127.0.0.1",
-    gracefulShutdownTimeout: "1 second",
+    disablePreemptiveShutdown: true,
   });
   const context = yield* Layer.build(app.pipe(Layer.provideMerge(server)));
+  // Runs first when the scope closes: an answer half streamed must not hold up the host's end.
+  yield* Effect.addFinalizer(() => Effect.sync(() => listener.closeAllConnections()));
   const { address } = Context.get(context, HttpServer.HttpServer);
   const port = "port" in address ? address.port : 0;
   return RehearsalModel.of({ apiUrl: `http://127.0.0.1:${port}/v1`, modelName });
