@@ -17,7 +17,7 @@ export function CopyButton({ text, what }: { text: string | (() => string); what
       type="button"
       onClick={copy}
       onBlur={() => setState("ready")}
-      className="inline-flex h-6 items-center gap-1 rounded-sm border border-transparent px-1 text-soft hover:bg-raised hover:text-ink"
+      className="inline-flex h-5 items-center align-middle gap-1 rounded-sm border border-transparent px-1 text-soft hover:bg-raised hover:text-ink"
       title={`Copy ${what}`}
     >
       <Icon aria-hidden size={13} />

@@ -8,23 +8,27 @@ const bodies: ReadonlyArray<
   readonly [number, { readonly _tag: string; readonly message: string }]
 > = [
   [401, { _tag: "Unauthenticated", message: "What happened, where and why." }],
-  [403, { _tag: "Forbidden", message: "What happened, where and why.", ...{ needs: "operator" } }],
-  [404, { _tag: "NotFound", message: "What happened, where and why.", ...{ what: "run" } }],
+  [403, { _tag: "Forbidden", message: "What happened, where and why.", needs: "operator" }],
+  [404, { _tag: "NotFound", message: "What happened, where and why.", what: "run" }],
   [
     422,
     {
       _tag: "InvalidInput",
       message: "What happened, where and why.",
-      ...{ path: "reason", limit: "2000", seen: "2001" },
+      path: "reason",
+      limit: "2000",
+      seen: "2001",
     },
   ],
-  [409, { _tag: "IdempotencyConflict", message: "What happened, where and why.", ...{ key: "k" } }],
+  [409, { _tag: "IdempotencyConflict", message: "What happened, where and why.", key: "k" }],
   [
     409,
     {
       _tag: "ApprovalAlreadyDecided",
       message: "What happened, where and why.",
-      ...{ decision: "denied", decidedBy: "Ben", decidedAt: 1 },
+      decision: "denied",
+      decidedBy: "Ben",
+      decidedAt: 1,
     },
   ],
   [
@@ -32,7 +36,8 @@ const bodies: ReadonlyArray<
     {
       _tag: "ApprovalChanged",
       message: "What happened, where and why.",
-      ...{ seenDigest: "a", currentDigest: "b" },
+      seenDigest: "a",
+      currentDigest: "b",
     },
   ],
   [403, { _tag: "ApproverRefused", message: "What happened, where and why." }],
@@ -41,19 +46,18 @@ const bodies: ReadonlyArray<
     {
       _tag: "UnknownAlreadyResolved",
       message: "What happened, where and why.",
-      ...{ resolution: "never-happened", resolvedBy: "B", resolvedAt: 1 },
+      resolution: "never-happened",
+      resolvedBy: "B",
+      resolvedAt: 1,
     },
   ],
-  [
-    409,
-    { _tag: "RunAlreadySettled", message: "What happened, where and why.", ...{ state: "failed" } },
-  ],
+  [409, { _tag: "RunAlreadySettled", message: "What happened, where and why.", state: "failed" }],
   [
     429,
     {
       _tag: "TooManyAttempts",
       message: "What happened, where and why.",
-      ...{ retryAfterSeconds: 3 },
+      retryAfterSeconds: 3,
     },
   ],
   [503, { _tag: "StoreUnavailable", message: "What happened, where and why." }],

@@ -157,7 +157,10 @@ const eventsOfRun = (plan: RunPlan, run: number): ReadonlyArray<object> => {
 export const eventLog: fc.Arbitrary<ReadonlyArray<LoggedEvent>> = fc
   .tuple(runPlan, runPlan, fc.array(fc.boolean(), { minLength: 1, maxLength: 200 }))
   .map(([first, second, order]) => {
-    const queues = [[...eventsOfRun(first, 1)], [...eventsOfRun(second, 2)]] as const;
+    const queues: readonly [Array<object>, Array<object>] = [
+      eventsOfRun(first, 1).slice(),
+      eventsOfRun(second, 2).slice(),
+    ];
     const log: Array<LoggedEvent> = [];
     for (let at = 0; queues[0].length + queues[1].length > 0; at += 1) {
       const wanted = order[at % order.length] === true ? 1 : 0;
