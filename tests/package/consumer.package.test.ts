@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -108,6 +109,13 @@ it.each(["bundler", "nodenext"] as const)(
     expect(typeCheck(["program.ts"], resolution)).toEqual({ status: 0, stdout: "" });
   },
 );
+
+it("the agent of the readme type-checks as it is printed", () => {
+  const [, code] =
+    /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(root, "README.md"), "utf8")) ?? [];
+  writeFileSync(path.join(project, "readme.ts"), code ?? "the readme has no code");
+  expect(typeCheck(["readme.ts"], "bundler")).toEqual({ status: 0, stdout: "" });
+});
 
 it("a misuse is a type error there, so the types are really seen", () => {
   writeFileSync(
