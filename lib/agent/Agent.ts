@@ -3,6 +3,7 @@
  * toolkit of Effect AI's own tools (T-01). A definition holds no services and
  * starts nothing; `AgentRuntime` interprets it.
  */
+import type * as Duration from "effect/Duration";
 import * as Result from "effect/Result";
 import type * as Layer from "effect/Layer";
 import type * as Schema from "effect/Schema";
@@ -10,6 +11,7 @@ import type * as Tool from "effect/unstable/ai/Tool";
 import type * as Toolkit from "effect/unstable/ai/Toolkit";
 import { AgentDefinitionError } from "#lib/agent-error.ts";
 import { AgentId } from "#lib/contract/ids.ts";
+import { carriesDiagnostic } from "#lib/failure-diagnostic.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import {
   isDiscoveryTool,
@@ -36,6 +38,8 @@ export interface Definition<
   readonly policy: RunPolicy;
   /** Absent: every registered tool is offered at once (X-01). */
   readonly toolExposure: ToolExposureConfig | undefined;
+  /** How long approval requests stay open where the tool says nothing (A-07); absent: 24 hours. */
+  readonly approvalExpiresAfter: Duration.Input | "never" | undefined;
 }
 
 /** A definition with the layer that builds its handlers: what a durable host registers. */
@@ -64,6 +68,8 @@ export interface AgentOptions<
   /** Limits and the first selection of tools; absent without a discovery tool: all tools at once (X-01, X-02). */
   readonly toolExposure?: ToolExposureOptions;
   readonly policy?: RunPolicyOptions;
+  /** How long approval requests of tools without an expiry of their own stay open; default 24 hours (A-07). */
+  readonly approvalExpiresAfter?: Duration.Input | "never";
 }
 
 /**
@@ -97,6 +103,16 @@ export const make = <
       });
     }
   }
+  for (const tool of Object.values(tools)) {
+    // Private evidence must never become what a model reads (DX-08).
+    if (tool.failureMode === "return" && carriesDiagnostic(tool.failureSchema)) {
+      throw new AgentDefinitionError({
+        agentName: name,
+        toolName: tool.name,
+        message: `The tool ${tool.name} of agent ${name} returns failures to the model, so its failure schema must not hold a FailureDiagnostic; project it into a safe failure schema.`,
+      });
+    }
+  }
   return {
     id: AgentId.make(name),
     input: options.input,
@@ -104,6 +120,7 @@ export const make = <
     instructions: options.instructions,
     toolkit: options.toolkit,
     policy: Result.getOrThrow(resolveRunPolicy(name, options.policy ?? {})),
+    approvalExpiresAfter: options.approvalExpiresAfter,
     toolExposure: Result.getOrThrow(resolveExposureConfig(name, tools, options.toolExposure)),
   };
 };

@@ -13,7 +13,9 @@ import { buildRequestContent } from "#lib/approval/request-content.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Actor, RecordOf } from "#lib/contract/records.ts";
+import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { approvalRequestIdOf } from "#lib/durable/derived-ids.ts";
+import { diagnose } from "./diagnose.ts";
 import type { CheckedBatch, ExecutableCall } from "./Preflight.ts";
 import type { RunContext } from "./RunContext.ts";
 
@@ -24,6 +26,8 @@ export interface GatedBatch {
   readonly requests: ReadonlyArray<RecordOf<"ApprovalRequested">>;
   /** What rules decided by themselves, stored together with their requests. */
   readonly decisions: ReadonlyArray<RecordOf<"ApprovalDecided">>;
+  /** Why a rule or policy could not be relied on, so that a person is asked instead. */
+  readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
 }
 
 /** Digest of what would run; a decision names it. */
@@ -41,6 +45,7 @@ export const gateBatch = Effect.fnUntraced(function* (
   const policy = yield* ApprovalPolicy;
   const requests: Array<RecordOf<"ApprovalRequested">> = [];
   const decisions: Array<RecordOf<"ApprovalDecided">> = [];
+  const diagnostics: Array<DiagnosticToStore> = [];
   for (const call of batch.calls) {
     if (call._tag !== "executable") continue;
     const need = yield* evaluateNeed(call.tool, {
@@ -49,9 +54,16 @@ export const gateBatch = Effect.fnUntraced(function* (
       messages,
     });
     if (need._tag === "notNeeded") continue;
+    const position = { tenantId: context.tenantId, runId: context.runId, turn, callId: call.callId };
+    if (need.because === "ruleFailed") {
+      diagnostics.push(diagnose(position, "approval-rule", call.toolName, need.failure));
+    }
     const request = yield* requestFor(context, turn, call, now);
     requests.push(request);
     const verdict = yield* askPolicy(policy, request.request);
+    if (verdict.failure !== undefined) {
+      diagnostics.push(diagnose(position, "approval-policy", call.toolName, verdict.failure));
+    }
     const decision = policyDecision(request, verdict.answer, now);
     if (decision !== undefined) decisions.push(decision);
   }
@@ -59,6 +71,7 @@ export const gateBatch = Effect.fnUntraced(function* (
     needsApproval: new Set(requests.map((request) => request.callId)),
     requests,
     decisions,
+    diagnostics,
   };
 });
 
@@ -90,6 +103,9 @@ const requestFor = Effect.fnUntraced(function* (
     requester: context.requester.id,
     tool: call.tool,
     decodedParameters: call.arguments.decoded,
+    ...(context.definition.approvalExpiresAfter === undefined
+      ? {}
+      : { agentExpiresAfter: context.definition.approvalExpiresAfter }),
   });
   if (Result.isFailure(built)) return yield* built.failure;
   return {

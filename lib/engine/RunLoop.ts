@@ -198,7 +198,7 @@ const nextTurn = Effect.fnUntraced(function* (
   }
   const outcome = yield* takeTurn(context, state.evidence, turn, plan, activeMillis);
   state.cause = outcome.cause;
-  if (outcome._tag === "recorded") return yield* durability.record(outcome.records);
+  if (outcome._tag === "recorded") return yield* durability.record(outcome.records, outcome.diagnostics);
   if (outcome._tag === "out-of-budget") {
     return yield* durability.record(settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"));
   }

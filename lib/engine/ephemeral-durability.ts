@@ -51,7 +51,8 @@ const decision = (
 
 /** The event that a person's transaction would have written in a durable run. */
 const decisionEvents = (record: RunRecord): ReadonlyArray<RunEvent> =>
-  record._tag === "ApprovalDecided"
+  // What a rule decided is told by its record already.
+  record._tag === "ApprovalDecided" && record.actor.kind !== "policy"
     ? [
         {
           _tag: "ApprovalDecided",

@@ -16,9 +16,9 @@ import { toolDigestOf } from "#lib/agent/definition-digest.ts";
 import type { AgentBudgetExceeded, AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
-import { toJson } from "#lib/contract/json/to-json.ts";
 import type { Json, JsonObject } from "#lib/contract/json/json.ts";
 import type { DeclaredCall, ParameterRejection, RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type { RunEvidence } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import { failureSummary } from "#lib/failure-diagnostic.ts";
@@ -31,11 +31,17 @@ import { type CheckedBatch, type CheckedCall, preflight } from "./Preflight.ts";
 import type { RunContext } from "./RunContext.ts";
 import { RunDurability } from "./RunDurability.ts";
 import { settledNotExecuted, settledRejection } from "./settle-call.ts";
+import { storableArguments } from "./ToolArguments.ts";
 import { type Asking, countCalls, exhaustedTime, timeToAnswer } from "./turn-plan.ts";
 
 /** The records of one turn, or why there is none: the run then fails with that cause. */
 export type TurnOutcome =
-  | { readonly _tag: "recorded"; readonly records: ReadonlyArray<RunRecord>; readonly cause: Cause.Cause<unknown> | undefined }
+  | {
+      readonly _tag: "recorded";
+      readonly records: ReadonlyArray<RunRecord>;
+      readonly diagnostics?: ReadonlyArray<DiagnosticToStore>;
+      readonly cause: Cause.Cause<unknown> | undefined;
+    }
   | { readonly _tag: "failed"; readonly finishReason: "model-failure" | "refused"; readonly cause: Cause.Cause<unknown> }
   /** The run's time was used up while the model was being asked, or its last answer was none (F-14, RT-01). */
   | { readonly _tag: "out-of-budget"; readonly error: AgentBudgetExceeded; readonly cause: Cause.Cause<unknown> };
@@ -125,6 +131,7 @@ export const takeTurn = Effect.fnUntraced(function* (
   return {
     _tag: "recorded",
     records: acceptedTurn(context, turn, response.response, checked.success, gated.success, recorded, now),
+    diagnostics: gated.success.diagnostics,
     cause: undefined,
   };
 });
@@ -244,7 +251,7 @@ const noDigest = Digest.make("0".repeat(64));
 const undecodedCall = (context: RunContext, call: RawCall, index: number): DeclaredCall => {
   const { tools } = context.definition.toolkit;
   const tool = Object.hasOwn(tools, call.toolName) ? tools[call.toolName] : undefined;
-  const parameters = Result.getOrElse(toJson(call.params), () => null);
+  const parameters = storableArguments(call.params);
   return {
     // completeResponse has checked the id's form (T-17), so the brand holds.
     callId: call.callId as DeclaredCall["callId"],
