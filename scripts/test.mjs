@@ -7,6 +7,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { checkSteps } from "./check.mjs";
 import { ensureChromium } from "./lib/chromium.mjs";
+import { countPlaywright, countVitest, unprovenRules } from "./lib/counts.mjs";
+import { readPending, readRules } from "./lib/rules.mjs";
 import { root, run, runSteps } from "./lib/steps.mjs";
 
 const reports = path.join(root, "test-results");
@@ -17,23 +19,6 @@ const readReport = (file) => {
   } catch {
     return undefined;
   }
-};
-
-/** Pure: vitest's JSON report, its exit code -> counts. A file that did not load is one failed. */
-export const countVitest = (report, code) => {
-  if (report === undefined) return { passed: 0, failed: 1 };
-  const unloaded = report.testResults.filter(
-    (file) => file.status === "failed" && file.assertionResults.length === 0,
-  ).length;
-  const failed = report.numFailedTests + unloaded;
-  return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed };
-};
-
-/** Pure: Playwright's JSON report, its exit code -> counts. A test that passed only on retry passed. */
-export const countPlaywright = (report, code) => {
-  if (report === undefined) return { passed: 0, failed: 1 };
-  const { expected, flaky, unexpected } = report.stats;
-  return { passed: expected + flaky, failed: unexpected === 0 && code !== 0 ? 1 : unexpected };
 };
 
 const vitest = (project) => async () => {
@@ -49,7 +34,7 @@ const vitest = (project) => async () => {
       "--reporter=json",
       `--outputFile.json=${file}`,
     ],
-    { show: true },
+    { show: true, minutes: 40 },
   );
   return countVitest(readReport(file), code);
 };
@@ -58,11 +43,12 @@ const playwright = async () => {
   const chromium = await ensureChromium((line) => console.log(line));
   if ("missing" in chromium) {
     console.error(chromium.missing);
-    return { passed: 0, failed: 1 };
+    return { passed: 0, failed: 1, names: [] };
   }
   const file = path.join(reports, "e2e.json");
   const { code } = await run(["playwright", "test", "--reporter=line,json"], {
     show: true,
+    minutes: 40,
     env: { CHROMIUM_PATH: chromium.path, PLAYWRIGHT_JSON_OUTPUT_FILE: file },
   });
   return countPlaywright(readReport(file), code);
@@ -70,7 +56,7 @@ const playwright = async () => {
 
 const checks = async () => {
   const failed = await runSteps(checkSteps, { parallel: 2 });
-  return { passed: checkSteps.length - failed.length, failed: failed.length };
+  return { passed: checkSteps.length - failed.length, failed: failed.length, names: [] };
 };
 
 const parts = {
@@ -80,6 +66,16 @@ const parts = {
   pg: vitest("pg"),
   crash: vitest("crash"),
   e2e: playwright,
+};
+
+/** A rule counts as proven when a test that names it has passed in this very run. */
+const rulesProven = (names) => {
+  const unproven = unprovenRules(readRules(), readPending(), names);
+  if (unproven.length > 0)
+    console.error(
+      `no passed test proves ${unproven.join(", ")} (docs/rules.md, tests/rules-pending.json)`,
+    );
+  return { passed: unproven.length === 0 ? 1 : 0, failed: unproven.length };
 };
 
 const main = async () => {
@@ -94,21 +90,27 @@ const main = async () => {
     return 1;
   }
   const sum = { passed: 0, failed: 0 };
+  const names = [];
   const lines = [];
+  const add = (name, counts, seconds) => {
+    sum.passed += counts.passed;
+    sum.failed += counts.failed;
+    lines.push(
+      `${name}: ${counts.passed} passed, ${counts.failed} failed, ${seconds.toFixed(0)} s`,
+    );
+  };
   for (const [name, runPart] of Object.entries(parts)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue;
     console.log(`\n== ${name}`);
     const begun = performance.now();
-    const { passed, failed } = await runPart().catch((error) => {
+    const counts = await runPart().catch((error) => {
       console.error(error);
-      return { passed: 0, failed: 1 };
+      return { passed: 0, failed: 1, names: [] };
     });
-    sum.passed += passed;
-    sum.failed += failed;
-    lines.push(
-      `${name}: ${passed} passed, ${failed} failed, ${((performance.now() - begun) / 1000).toFixed(0)} s`,
-    );
+    names.push(...counts.names);
+    add(name, counts, (performance.now() - begun) / 1000);
   }
+  if (chosen.length === 0) add("rules", rulesProven(names), 0);
   console.log(`\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
   console.log(`${sum.passed} passed, ${sum.failed} failed`);
   return sum.failed === 0 && sum.passed > 0 ? 0 : 1;

@@ -11,7 +11,7 @@ const environment = (extra) => ({
 });
 
 /** @returns {Promise<{ code: number, output: string, seconds: number }>} */
-export const run = (command, { show = false, env = {} } = {}) =>
+export const run = (command, { show = false, env = {}, minutes = 15 } = {}) =>
   new Promise((resolve) => {
     const begun = performance.now();
     const [program, ...args] = command;
@@ -27,6 +27,13 @@ export const run = (command, { show = false, env = {} } = {}) =>
         if (show) process[stream].write(chunk);
       });
     }
+    // A runner that hangs must become a failure while there is still time to say so.
+    const timer = setTimeout(() => {
+      process.stderr.write(`${program} took more than ${minutes} minutes and is stopped\n`);
+      child.kill("SIGTERM");
+      setTimeout(() => child.kill("SIGKILL"), 10_000).unref();
+    }, minutes * 60_000);
+    child.on("exit", () => clearTimeout(timer));
     const end = (code, extra = "") =>
       resolve({
         code,
