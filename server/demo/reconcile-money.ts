@@ -4,6 +4,7 @@
  * call may run again. When it does not say, a person has to.
  */
 import { Effect, Option, Schema } from "effect";
+import { SqlClient } from "effect/unstable/sql";
 
 import type { LostCall, ReconcilerAnswer } from "#lib/engine/RunContext.ts";
 
@@ -55,4 +56,13 @@ export const reconcileMoney = Effect.fn("reconcileMoney")(
       : yield* answerFrom(kind, found.value);
   },
   Effect.catch(() => Effect.succeed(uncertain)),
+);
+
+/** For `register(..., { reconcilers })`: one per tool that asks the provider for money. */
+export const moneyReconcilers = Effect.map(
+  Effect.context<PaymentProvider | SqlClient.SqlClient>(),
+  (services) => {
+    const reconcile = (call: LostCall) => Effect.provideContext(reconcileMoney(call), services);
+    return Object.fromEntries([...kinds.keys()].map((toolName) => [toolName, reconcile]));
+  },
 );

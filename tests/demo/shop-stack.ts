@@ -6,8 +6,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices";
 import { Effect, Layer, Redacted } from "effect";
 import { HttpServer } from "effect/unstable/http";
 
-import { bundledShop } from "#server/demo/data/bundled-shop.ts";
-import { loadShop } from "#server/demo/data/load-shop.ts";
+import { shopLayer } from "#server/demo/data/shop-layer.ts";
 import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.ts";
 import { providerApp } from "#server/demo/payment-provider/routes.ts";
 import { RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
@@ -26,7 +25,7 @@ export const EmptyDatabase = Layer.unwrap(
   ),
 );
 
-const BundledShop = Layer.effectDiscard(Effect.suspend(() => loadShop(bundledShop())));
+const BundledShop = shopLayer(undefined);
 
 const server = NodeHttpServer.layer(() => createServer(), {
   port: 0,

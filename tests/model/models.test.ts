@@ -1,7 +1,7 @@
 import { OpenAiClient, OpenAiLanguageModel } from "@effect/ai-openai";
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Layer, Option, Redacted, Schema, Stream } from "effect";
-import { LanguageModel, Tool, Toolkit } from "effect/unstable/ai";
+import { LanguageModel, Tool } from "effect/unstable/ai";
 import { FetchHttpClient } from "effect/unstable/http";
 
 import { ModelCodec } from "#lib/engine/ModelCodec.ts";
@@ -160,6 +160,28 @@ const collectCalls = LanguageModel.streamText({
     parts.flatMap((part) => (part.type === "tool-call" ? [[part.name, part.params]] : [])),
   ),
 );
+
+describe("a tool without any parameters", () => {
+  it.effect("can be called on the strict Responses wire", () =>
+    Effect.gen(function* () {
+      const { url } = yield* rawEndpoint({ contentType: "text/event-stream", body: gatewayStream });
+      const toolkit = makeRequestToolkit(
+        [Tool.make("ping", { success: Schema.String })],
+        ModelCodec.responses,
+      );
+      const parts = yield* LanguageModel.streamText({
+        prompt: "ping",
+        toolkit,
+        disableToolCallResolution: true,
+      }).pipe(Stream.runCollect, withModel(responsesModel(url, true)));
+      const calls = parts.filter((part) => part.type === "tool-call");
+      assert.deepEqual(
+        calls.map(({ params }) => params),
+        [{}],
+      );
+    }),
+  );
+});
 
 describe("a gateway without sequence numbers and with empty arguments", () => {
   it.effect(
