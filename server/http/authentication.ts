@@ -2,9 +2,10 @@
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 import * as Redacted from "effect/Redacted";
-import { HttpServerRequest } from "effect/unstable/http";
+import * as Schema from "effect/Schema";
+import { HttpServerRequest, HttpServerResponse } from "effect/unstable/http";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import { Unauthenticated } from "#lib/contract/errors.ts";
+import { StoreUnavailable, Unauthenticated } from "#lib/contract/errors.ts";
 import { Authentication, CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { operatorOfBearer, operatorOfSignIn } from "#server/operator/find-operator.ts";
 import { secretDigest } from "#server/operator/secrets.ts";
@@ -19,6 +20,11 @@ const unauthenticated = () =>
   new Unauthenticated({
     message: "Sign in first: there are no credentials, or they are not valid any more.",
   });
+
+const encodeUnavailable = Schema.encodeSync(StoreUnavailable);
+
+const unavailable = (error: StoreUnavailable) =>
+  HttpServerResponse.jsonUnsafe(encodeUnavailable(error), { status: 503 });
 
 /** The operator of the credential, if it is still good. */
 export const findOperator = Effect.fn("authentication.findOperator")(function* (
@@ -41,8 +47,13 @@ export const authenticationLayer = Layer.effect(
       Effect.provideService(findOperator(proof, Redacted.value(credential)), SqlClient, sql);
     return Authentication.of({
       bearer: (httpEffect, { credential }) =>
-        Effect.flatMap(find("bearer", credential), (operator) =>
-          Effect.provideService(httpEffect, CurrentOperator, operator),
+        find("bearer", credential).pipe(
+          Effect.map((operator) => Effect.provideService(httpEffect, CurrentOperator, operator)),
+          // Answered here: a failure would go on to the cookie, which is not there, and read as 401.
+          Effect.catchTag("StoreUnavailable", (error) =>
+            Effect.succeed(Effect.succeed(unavailable(error))),
+          ),
+          Effect.flatten,
         ),
       cookie: (httpEffect, { credential }) =>
         Effect.gen(function* () {

@@ -1,5 +1,6 @@
 /** `GET /events`: the event stream over one long answer, guarded like every other route. */
 import { NodeHttpServerRequest } from "@effect/platform-node";
+import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as Redacted from "effect/Redacted";
 import * as Stream from "effect/Stream";
@@ -17,12 +18,15 @@ import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
 /**
- * A client that takes nothing for this long is cut; it comes back with its last
- * id. Longer than two heartbeats, so a quiet stream is never taken for a stuck one.
+ * Milliseconds for which a client may take nothing before it is cut; it comes
+ * back with its last id. Longer than two heartbeats, so that a quiet stream is
+ * never taken for a stuck one.
  */
-const stuckMillis = 45_000;
+export const StuckMillis = Context.Reference<number>("effect-agent/http/StuckMillis", {
+  defaultValue: () => 45_000,
+});
 
-const cutWhenStuck = (request: HttpServerRequest.HttpServerRequest) =>
+const cutWhenStuck = (request: HttpServerRequest.HttpServerRequest, stuckMillis: number) =>
   Effect.sync(() => {
     const { socket } = NodeHttpServerRequest.toIncomingMessage(request);
     socket.setTimeout(stuckMillis, () => socket.destroy());
@@ -42,6 +46,7 @@ export const eventsHandlers = HttpApiBuilder.group(
   "events",
   Effect.fn(function* (handlers) {
     const services = yield* servicesOf;
+    const stuckMillis = yield* StuckMillis;
     return handlers.handle("follow", ({ headers, query, request }) =>
       Effect.gen(function* () {
         const operator = yield* operatorFor("view", "events");
@@ -74,7 +79,7 @@ export const eventsHandlers = HttpApiBuilder.group(
           Stream.provideContext(services),
           Stream.encodeText,
         );
-        yield* cutWhenStuck(request);
+        yield* cutWhenStuck(request, stuckMillis);
         return HttpServerResponse.stream(frames, {
           contentType: "text/event-stream",
           headers: { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" },

@@ -5,11 +5,26 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import type { SqlError } from "effect/unstable/sql/SqlError";
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError";
 import { StoreUnavailable } from "#lib/contract/errors.ts";
 import type { TenantId } from "#lib/contract/ids.ts";
 import { StoreError } from "#lib/durable/StoreError.ts";
 import { transaction } from "#server/postgres/Database.ts";
+
+/**
+ * SQLSTATE classes of a database that cannot be reached as it is configured: connection (08), sign-in
+ * (28), no such database (3D). Trying the same again may help once somebody has seen to it.
+ */
+const awayState = /^(08|28|3D)/;
+
+const codeOf = (value: unknown): string => {
+  if (typeof value !== "object" || value === null) return "";
+  if ("code" in value && typeof value.code === "string") return value.code;
+  return "cause" in value ? codeOf(value.cause) : "";
+};
+
+const isAway = (error: StoreError): boolean =>
+  error.retryable || (isSqlError(error.cause) && awayState.test(codeOf(error.cause.reason)));
 
 /** A store that is away or busy is an answer; one that refuses our own query is a defect. */
 export const orStoreUnavailable = <A, E, R>(
@@ -18,7 +33,7 @@ export const orStoreUnavailable = <A, E, R>(
   Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, StoreError> | StoreUnavailable> => {
     // What is no StoreError is one of the other members of E.
     if (!(error instanceof StoreError)) return Effect.fail(error as Exclude<E, StoreError>);
-    if (!error.retryable) return Effect.die(error);
+    if (!isAway(error)) return Effect.die(error);
     return Effect.fail(
       new StoreUnavailable({
         message: "The database does not answer at the moment. Nothing was changed; try again.",

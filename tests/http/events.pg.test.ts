@@ -4,7 +4,12 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import { TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
-import { type Answer, startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
+import {
+  type Answer,
+  startApi,
+  type TestApi,
+  type TestOperator,
+} from "#tests/support/api-server.ts";
 import { gatedRun, startedRun } from "#tests/support/ledger-fixtures.ts";
 
 let api: TestApi;

@@ -8,6 +8,7 @@ import { InvalidInput } from "#lib/contract/errors.ts";
 import type { OperatorRole } from "#lib/contract/status.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { apiRoutes } from "#server/http/routes.ts";
+import { StuckMillis } from "#server/http/sse.ts";
 import { startServer } from "#server/http/Server.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
 import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
@@ -79,7 +80,7 @@ export interface TestOperator {
   readonly role: OperatorRole;
 }
 
-export const startApi = async () => {
+export const startApi = async (options: { readonly stuckMillis?: number } = {}) => {
   const database = await makeTestDatabase();
   const woken: Array<{ readonly tenantId: TenantId; readonly threadId: ThreadId }> = [];
   const wakes = Layer.succeed(Wakes, {
@@ -114,9 +115,15 @@ export const startApi = async () => {
         },
         graceMillis: 500,
       },
-      apiRoutes,
+      options.stuckMillis === undefined
+        ? apiRoutes
+        : apiRoutes.pipe(Layer.provide(Layer.succeed(StuckMillis, options.stuckMillis))),
     ).pipe(Scope.provide(scope)),
   );
+  let dropping: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+  const dropDatabase = () => (dropping ??= database.drop());
+  const closeServer = () => (closing ??= Effect.runPromise(Scope.close(scope, Exit.void)));
   const origin = `http://127.0.0.1:${server.port}`;
 
   const addOperator = (role: OperatorRole, tenantId = "default"): Promise<TestOperator> =>
@@ -165,10 +172,14 @@ export const startApi = async () => {
     woken,
     addOperator,
     request,
+    /** Takes the database away under the running server. */
+    dropDatabase,
+    /** Closes the server only. */
+    closeServer,
     close: async () => {
-      await Effect.runPromise(Scope.close(scope, Exit.void));
+      await closeServer();
       await runtime.dispose();
-      await database.drop();
+      await dropDatabase();
     },
   };
 };
