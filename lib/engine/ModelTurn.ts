@@ -12,13 +12,14 @@ import * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Prompt from "effect/unstable/ai/Prompt";
 import type * as Response from "effect/unstable/ai/Response";
 import type * as Tool from "effect/unstable/ai/Tool";
-import { AgentToolCallRejected, type ModelProtocolError } from "#lib/agent-error.ts";
+import { AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { addPart, completeResponse, makeDraft, type ResponseDraft, type WholeResponse } from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
+import { storableArguments } from "./ToolArguments.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
 
 export interface ModelRequest {
@@ -42,15 +43,32 @@ const longestWait = Duration.seconds(30);
 
 const encodeAssistant = Schema.encodeUnknownEffect(Prompt.AssistantMessage);
 
+/** A part as data. Arguments that cannot be stored are left out of it; their call is refused with its reason (R46, R48, R49). */
+const storablePart = (part: object): Result.Result<Json, ModelProtocolError> =>
+  Result.mapError(
+    toJson("type" in part && part.type === "tool-call" && "params" in part ? { ...part, params: storableArguments(part.params) } : part),
+    (fault) =>
+      new ModelProtocolError({
+        reason: "malformed-response",
+        message: `A part of the response is no JSON: ${fault.message}`,
+      }),
+  );
+
 /** The assistant message of a response, encoded by upstream's own schema. */
 const assistantContent = Effect.fnUntraced(function* (
   whole: WholeResponse,
-): Effect.fn.Return<ReadonlyArray<Json>> {
+): Effect.fn.Return<ReadonlyArray<Json>, ModelProtocolError> {
   const message = Prompt.fromResponseParts(whole.parts).content.find((one) => one.role === "assistant");
   if (message === undefined) return [];
   const encoded = yield* encodeAssistant(message).pipe(Effect.orDie);
-  const content = Result.getOrThrow(toJson(encoded.content));
-  return Array.isArray(content) ? content : [content];
+  const parts: ReadonlyArray<object> = Array.isArray(encoded.content) ? encoded.content : [{ type: "text", text: encoded.content }];
+  const content: Array<Json> = [];
+  for (const part of parts) {
+    const stored = storablePart(part);
+    if (Result.isFailure(stored)) return yield* stored.failure;
+    content.push(stored.success);
+  }
+  return content;
 });
 
 /**

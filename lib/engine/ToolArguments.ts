@@ -38,6 +38,10 @@ const strict = { onExcessProperty: "error", errors: "all" } as const;
 
 const bounded = (text: string): string => (text.length <= 1_000 ? text : `${text.slice(0, 985)} [truncated]`);
 
+/** The arguments as they can be stored: `null` for what is no JSON or over its bounds. */
+export const storableArguments = (params: unknown): Json =>
+  Result.getOrElse(Result.flatMap(toJson(params), (json) => checkJsonBounds(json)), () => null);
+
 /** The JSON value that the model wrote: from its own text where the provider streamed it. */
 const rawJson = (call: RawCall): Result.Result<Json, RefusedArguments> => {
   const text = call.argumentsText?.trim();
