@@ -48,7 +48,7 @@ CREATE UNIQUE INDEX one_submission_per_run ON submissions (tenant_id, run_id);
 CREATE UNIQUE INDEX one_running_submission_per_thread ON submissions (tenant_id, thread_id) WHERE state = 'running';
 CREATE INDEX open_submissions ON submissions (tenant_id, thread_id, queue_sequence) WHERE state <> 'settled';
 CREATE INDEX ready_submissions ON submissions (due_at) WHERE state = 'ready';
-CREATE INDEX running_submissions ON submissions (state_since) WHERE state = 'running';
+CREATE INDEX running_submissions ON submissions (due_at) WHERE state = 'running';
 -- Obligations: everything unsettled, oldest first (OP-11).
 CREATE INDEX obligations_by_age ON submissions (tenant_id, created_at, submission_id) WHERE state <> 'settled';
 

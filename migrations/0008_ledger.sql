@@ -143,6 +143,7 @@ BEGIN
 
   UPDATE submissions s SET
     state = 'running', state_since = clock_timestamp(), claims = s.claims + 1, postponed_reason = NULL,
+    due_at = clock_timestamp() + interval '20 seconds',
     lost_attempts = s.lost_attempts + v_lost::integer
   WHERE s.tenant_id = p_tenant AND s.submission_id = v_submission.submission_id;
 
@@ -159,12 +160,30 @@ $function$;
 
 -- Threads that somebody should look at now, of every tenant (the sweeper's scan).
 -- Each branch starts from a partial index that holds only what may be due.
+--
+-- A running submission is due at once when its worker is gone. When its worker
+-- lives it may still be driven by nobody: the answer to the claim was lost, the
+-- attempt was interrupted by a move, the store failed when it was postponed. So
+-- it is due every 20 seconds; whoever drives it takes that for one more look.
 CREATE FUNCTION due_threads(p_limit integer, p_silent interval)
 RETURNS TABLE (tenant_id text, thread_id text)
-LANGUAGE sql STABLE AS $function$
-  WITH candidates AS (
+LANGUAGE sql VOLATILE AS $function$
+  WITH unattended AS (
+    UPDATE submissions s SET due_at = now() + interval '20 seconds'
+    FROM (
+      SELECT r.tenant_id, r.submission_id FROM submissions r
+      WHERE r.state = 'running' AND r.due_at <= now()
+      ORDER BY r.due_at LIMIT p_limit FOR UPDATE SKIP LOCKED
+    ) AS passed
+    WHERE s.tenant_id = passed.tenant_id AND s.submission_id = passed.submission_id
+    RETURNING s
+  ), candidates AS (
+    SELECT u.s FROM unattended u
+    UNION ALL
     (SELECT s FROM submissions s
-      WHERE s.state = 'ready' AND s.due_at <= now() ORDER BY s.due_at LIMIT 20 * p_limit)
+      -- Heads only, before the limit: a long queue behind one person must not hide other threads.
+      WHERE s.state = 'ready' AND s.due_at <= now() AND submission_is_at_head(s)
+      ORDER BY s.due_at LIMIT p_limit)
     UNION ALL
     SELECT s FROM submissions s
     JOIN approval_requests a ON a.tenant_id = s.tenant_id AND a.run_id = s.run_id

@@ -54,14 +54,14 @@ type AppendAnswer = typeof AppendAnswer.Type;
 
 const encodeEvent = Schema.encodeSync(RunEvent);
 
-export interface EventToStore {
+interface EventToStore {
   readonly kind: string;
   /** `null`: the time of the append. */
   readonly at: number | null;
   readonly body: string;
 }
 
-export const eventToStore = (event: RunEvent, at: number | null): EventToStore => ({
+const eventToStore = (event: RunEvent, at: number | null): EventToStore => ({
   kind: event._tag,
   at,
   body: Result.getOrThrow(encodeCanonicalJson(encodeEvent(event))),

@@ -6,81 +6,17 @@
 import * as Result from "effect/Result";
 import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { RecordOf, RunRecord, RunRecordKind } from "#lib/contract/records.ts";
-import type { CallState, RunState } from "#lib/contract/status.ts";
+import type { CallState } from "#lib/contract/status.ts";
 import { columnName, columnText } from "#server/postgres/columns.ts";
+import {
+  ProjectionDraft,
+  type ProjectionChanges,
+  type Row,
+} from "#server/postgres/projection-draft.ts";
 
 export interface PlacedRecord {
   readonly sequence: number;
   readonly record: RunRecord;
-}
-
-type Column = string | number | boolean | null | undefined;
-type Row = Record<string, Column>;
-
-/** Rows by table; keys are columns. Absent parts change nothing. */
-export interface ProjectionChanges {
-  readonly run?: Row;
-  readonly submission?: "waiting" | "unknown" | "settled";
-  readonly turns?: ReadonlyArray<Row>;
-  readonly calls?: ReadonlyArray<Row>;
-  readonly call_changes?: ReadonlyArray<Row>;
-  readonly people?: {
-    readonly [Part in PeoplePart]?: ReadonlyArray<Row>;
-  };
-}
-
-type PeoplePart =
-  | "approvals"
-  | "decisions"
-  | "unknowns"
-  | "resolutions"
-  | "reconciled"
-  | "denials"
-  | "aborts";
-
-/** The changes so far; local to one call of `projectRecords`. */
-class Draft {
-  run: Row | undefined;
-  submission: "waiting" | "unknown" | "settled" | undefined;
-  readonly turns: Array<Row> = [];
-  readonly calls: Array<Row> = [];
-  readonly callChanges = new Map<string, Row>();
-  readonly people: { [Part in PeoplePart]?: Array<Row> } = {};
-
-  changeRun(columns: Row & { readonly state?: RunState }): void {
-    this.run = { ...this.run, ...columns };
-  }
-
-  addToRun(counts: {
-    readonly [
-      Column in "attempts" | "turns" | "tool_calls" | "input_tokens" | "output_tokens"
-    ]?: number;
-  }): void {
-    const run: Row = { ...this.run };
-    for (const [column, count] of Object.entries(counts)) {
-      const before = run[column];
-      run[column] = (typeof before === "number" ? before : 0) + count;
-    }
-    this.run = run;
-  }
-
-  /** One UPDATE joins each call once, so several changes of one call are merged here. */
-  changeCall(
-    call: { readonly turn: number; readonly callId: string },
-    columns: Row & { readonly state?: CallState },
-  ): void {
-    const key = JSON.stringify([call.turn, call.callId]);
-    this.callChanges.set(key, {
-      ...this.callChanges.get(key),
-      turn: call.turn,
-      call_id: call.callId,
-      ...columns,
-    });
-  }
-
-  addPeople(part: PeoplePart, row: Row): void {
-    (this.people[part] ??= []).push(row);
-  }
 }
 
 const callColumns = (record: {
@@ -121,7 +57,7 @@ const stateOfDecided: {
 
 type Project = {
   readonly [Kind in RunRecordKind]: (
-    draft: Draft,
+    draft: ProjectionDraft,
     record: RecordOf<Kind>,
     sequence: number,
   ) => void;
@@ -323,22 +259,15 @@ export const projectRecords = (
   records: ReadonlyArray<PlacedRecord>,
 ): ProjectionChanges | undefined => {
   if (records.length === 0) return undefined;
-  const draft = new Draft();
+  const draft = new ProjectionDraft();
   for (const { record, sequence } of records) {
     // The table is keyed by the record's own tag, a correlation that TypeScript cannot follow.
     const project = projectKind[record._tag] as (
-      draft: Draft,
+      draft: ProjectionDraft,
       record: RunRecord,
       sequence: number,
     ) => void;
     project(draft, record, sequence);
   }
-  return {
-    ...(draft.run === undefined ? {} : { run: draft.run }),
-    ...(draft.submission === undefined ? {} : { submission: draft.submission }),
-    ...(draft.turns.length === 0 ? {} : { turns: draft.turns }),
-    ...(draft.calls.length === 0 ? {} : { calls: draft.calls }),
-    ...(draft.callChanges.size === 0 ? {} : { call_changes: [...draft.callChanges.values()] }),
-    ...(Object.keys(draft.people).length === 0 ? {} : { people: draft.people }),
-  };
+  return draft.changes();
 };

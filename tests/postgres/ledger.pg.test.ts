@@ -397,6 +397,25 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
     }),
   );
 
+  it.effect(
+    "[PG-08] a claim that nobody drives under a living worker is looked at again, now and then",
+    () =>
+      Effect.gen(function* () {
+        const ledger = yield* SubmissionLedger;
+        const living = WorkerId.make("living");
+        yield* ledger.heartbeat({ workerId: living, address: "10.0.0.9:1" });
+        const { place } = yield* admit();
+        yield* claimed(place, living);
+        assert.isFalse(yield* isDue(place));
+        yield* rows(
+          "UPDATE submissions SET due_at = now() - interval '1 second' WHERE run_id = $1",
+          [place.runId],
+        );
+        assert.isTrue(yield* isDue(place));
+        assert.isFalse(yield* isDue(place));
+      }),
+  );
+
   it.effect("[PG-08] a claim whose answer cannot be read is not made", () =>
     Effect.gen(function* () {
       const { place, writer } = yield* started();

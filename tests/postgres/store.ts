@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer";
 import * as Redacted from "effect/Redacted";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import type { RunEvent } from "#lib/contract/events.ts";
-import { AgentId, RunId, SubmissionId, TenantId, ThreadId, WorkerId } from "#lib/contract/ids.ts";
+import { AgentId, TenantId, type ThreadId, WorkerId } from "#lib/contract/ids.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { type AppendReceipt, Journal, type JournalTail } from "#lib/durable/Journal.ts";
 import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
@@ -123,8 +123,6 @@ export const writerOf = (claim: Claim) => {
     });
   return { append, tail: () => tail };
 };
-
-export const ids = { RunId, SubmissionId, ThreadId };
 
 /** One statement, for what a test looks at directly. */
 export const rows = (text: string, parameters: ReadonlyArray<unknown> = []) =>
