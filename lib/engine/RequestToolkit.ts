@@ -32,11 +32,19 @@ const keysOf = (schema: JsonSchema): ReadonlyArray<string> => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 };
 
-/** One optional unknown per key: what every provider's codec hands through untouched. */
-const passThrough = (schema: JsonSchema): Schema.Top =>
-  Schema.Struct(
-    Object.fromEntries(keysOf(schema).map((key) => [key, Schema.optionalKey(Schema.Unknown)])),
+/**
+ * One optional unknown per key: what every provider's codec hands through
+ * untouched. A tool without parameters gets a key that no schema has, because the
+ * strict transformation refuses a struct without any.
+ */
+const passThrough = (schema: JsonSchema): Schema.Top => {
+  const keys = keysOf(schema);
+  return Schema.Struct(
+    Object.fromEntries(
+      (keys.length === 0 ? ["none"] : keys).map((key) => [key, Schema.optionalKey(Schema.Unknown)]),
+    ),
   );
+};
 
 const standIn = (tool: Tool.Any, codec: ModelCodec["Service"]): Tool.Any => {
   if (Tool.isProviderDefined(tool)) return tool;
