@@ -20,6 +20,18 @@ const Row = Schema.Struct({ ...RunListItem.fields, cursorAt: Schema.String });
 /** `%`, `_` and `\` mean themselves in what a person searches for. */
 const likePattern = (text: string): string => text.replaceAll(/[\\%_]/g, (found) => `\\${found}`);
 
+/** The start of an id of ours: hexadecimal, so that a range of the index holds it in every collation. */
+const idText = /^(?:run|thr)_[0-9a-f]{1,32}$/;
+
+const textFilter = (sql: SqlClient, text: string): Fragment => {
+  if (idText.test(text)) {
+    const column = sql.literal(text.startsWith("run_") ? "r.run_id" : "r.thread_id");
+    return sql`(${column} >= ${text} AND ${column} < ${`${text}z`})`;
+  }
+  const pattern = likePattern(text);
+  return sql`(r.run_id LIKE ${`${pattern}%`} OR r.thread_id LIKE ${`${pattern}%`} OR r.title ILIKE ${`%${pattern}%`})`;
+};
+
 const filters = (sql: SqlClient, tenantId: TenantId, query: RunListQuery): Array<Fragment> => {
   const clauses: Array<Fragment> = [sql`r.tenant_id = ${tenantId}`];
   if (query.state !== undefined && query.state.length > 0)
@@ -32,12 +44,8 @@ const filters = (sql: SqlClient, tenantId: TenantId, query: RunListQuery): Array
     clauses.push(sql`r.created_at >= to_timestamp(${query.from}::float8 / 1000)`);
   if (query.to !== undefined)
     clauses.push(sql`r.created_at < to_timestamp(${query.to}::float8 / 1000)`);
-  if (query.text !== undefined && query.text.trim() !== "") {
-    const text = likePattern(query.text.trim());
-    clauses.push(
-      sql`(r.run_id LIKE ${`${text}%`} OR r.thread_id LIKE ${`${text}%`} OR r.title ILIKE ${`%${text}%`})`,
-    );
-  }
+  const text = query.text?.trim() ?? "";
+  if (text !== "") clauses.push(textFilter(sql, text));
   return clauses;
 };
 
