@@ -56,7 +56,7 @@ export function ApprovalsPage() {
   const count = approvals.data?.pages[0]?.count;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <div className={chosen === undefined ? "" : "max-lg:hidden"}>
+      <div className={chosen === undefined ? "" : "max-lg:sr-only"}>
         <PageHeader
           title="Approvals"
           aside={

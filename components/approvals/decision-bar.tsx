@@ -12,7 +12,7 @@ import { isInDoubt } from "#lib/client/api-failure.ts";
 import type { ApprovalDetail } from "#lib/contract/views.ts";
 import { DenyForm } from "./deny-form.tsx";
 import { ExtendForm } from "./extend-form.tsx";
-import { pressOutcome } from "./press-guard.ts";
+import { pressedBy, pressOutcome } from "./press-guard.ts";
 import { type ApprovalCommand, useApprovalCommand } from "./use-approvals.ts";
 
 /** After this long without an answer the bar says that it is checking. */
@@ -66,8 +66,13 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
         announce(`${card.detail.toolName}: ${card.detail.state}, confirmed by the server`),
     });
   };
-  const press = (): void => {
-    const outcome = pressOutcome({ shownAt: shownAt.current, armedAt, now: localNow() });
+  const press = (clicks: number): void => {
+    const outcome = pressOutcome({
+      shownAt: shownAt.current,
+      armedAt,
+      now: localNow(),
+      by: pressedBy(clicks),
+    });
     if (outcome === "ignored") return;
     if (outcome === "armed") return setArmedAt(localNow());
     setArmedAt(undefined);
@@ -84,7 +89,12 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
       setPanel("none");
       approve.current?.focus();
       if (
-        pressOutcome({ shownAt: shownAt.current, armedAt: undefined, now: localNow() }) === "armed"
+        pressOutcome({
+          shownAt: shownAt.current,
+          armedAt: undefined,
+          now: localNow(),
+          by: "keyboard",
+        }) === "armed"
       ) {
         setArmedAt(localNow());
       }
@@ -131,7 +141,7 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
           <Button
             ref={approve}
             kind="primary"
-            onClick={press}
+            onClick={(event) => press(event.detail)}
             onBlur={() => setArmedAt(undefined)}
             disabled={command.isPending || lock !== undefined}
             aria-describedby="approve-effect"

@@ -21,6 +21,7 @@ export function RunFilterBar({
 }) {
   const { api } = useConsole();
   const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => api.agents(signal) });
+  const [more, setMore] = useState(false);
   const chosen = url.all("state");
   const toolNames = [
     ...new Set(agents.data?.items.flatMap((agent) => agent.tools.map((tool) => tool.name))),
@@ -36,7 +37,10 @@ export function RunFilterBar({
     });
   return (
     <>
-      <fieldset aria-label="State" className="flex flex-wrap gap-1">
+      <fieldset
+        aria-label="State"
+        className="flex gap-1 max-md:w-full max-md:overflow-x-auto md:flex-wrap"
+      >
         {runStates.map((state) => {
           const look = runStateLook[state];
           return (
@@ -45,7 +49,7 @@ export function RunFilterBar({
               type="button"
               aria-pressed={chosen.includes(state)}
               onClick={() => toggle(state)}
-              className="inline-flex h-7 items-center gap-1 rounded-sm border border-line px-2 text-soft hover:bg-raised aria-pressed:border-active aria-pressed:bg-chosen aria-pressed:text-ink"
+              className="inline-flex h-7 shrink-0 items-center gap-1 rounded-sm border border-line px-2 text-soft hover:bg-raised aria-pressed:border-active aria-pressed:bg-chosen aria-pressed:text-ink"
             >
               <look.icon aria-hidden size={13} />
               {look.word}
@@ -60,53 +64,63 @@ export function RunFilterBar({
         inputRef={textRef}
         width="!w-48"
       />
-      <Select
-        aria-label="Agent"
-        value={url.get("agentId") ?? ""}
-        onChange={(event) => url.set({ agentId: event.target.value })}
-        className="!h-7 !w-auto"
+      <Button
+        kind="quiet"
+        className="!h-7 md:hidden"
+        aria-expanded={more}
+        onClick={() => setMore(!more)}
       >
-        <option value="">any agent</option>
-        {agents.data?.items.map((agent) => (
-          <option key={agent.agentId} value={agent.agentId}>
-            {agent.agentId}
-          </option>
-        ))}
-      </Select>
-      <Select
-        aria-label="Tool"
-        value={url.get("tool") ?? ""}
-        onChange={(event) => url.set({ tool: event.target.value })}
-        className="!h-7 !w-auto max-w-48"
-      >
-        <option value="">any tool</option>
-        {toolNames.toSorted().map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </Select>
-      <TypedFilter url={url} name="failureTag" label="Failure tag" width="!w-36" />
-      <label className="flex items-center gap-1 text-soft" htmlFor="runs-from">
-        from
-        <Input
-          id="runs-from"
-          type="datetime-local"
-          value={url.get("from") ?? ""}
-          onChange={(event) => url.set({ from: event.target.value })}
+        More filters
+      </Button>
+      <div className={`flex-wrap items-center gap-2 md:flex ${more ? "flex" : "hidden"}`}>
+        <Select
+          aria-label="Agent"
+          value={url.get("agentId") ?? ""}
+          onChange={(event) => url.set({ agentId: event.target.value })}
           className="!h-7 !w-auto"
-        />
-      </label>
-      <label className="flex items-center gap-1 text-soft" htmlFor="runs-to">
-        to
-        <Input
-          id="runs-to"
-          type="datetime-local"
-          value={url.get("to") ?? ""}
-          onChange={(event) => url.set({ to: event.target.value })}
-          className="!h-7 !w-auto"
-        />
-      </label>
+        >
+          <option value="">any agent</option>
+          {agents.data?.items.map((agent) => (
+            <option key={agent.agentId} value={agent.agentId}>
+              {agent.agentId}
+            </option>
+          ))}
+        </Select>
+        <Select
+          aria-label="Tool"
+          value={url.get("tool") ?? ""}
+          onChange={(event) => url.set({ tool: event.target.value })}
+          className="!h-7 !w-auto max-w-48"
+        >
+          <option value="">any tool</option>
+          {toolNames.toSorted().map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </Select>
+        <TypedFilter url={url} name="failureTag" label="Failure tag" width="!w-36" />
+        <label className="flex items-center gap-1 text-soft" htmlFor="runs-from">
+          from
+          <Input
+            id="runs-from"
+            type="datetime-local"
+            value={url.get("from") ?? ""}
+            onChange={(event) => url.set({ from: event.target.value })}
+            className="!h-7 !w-auto"
+          />
+        </label>
+        <label className="flex items-center gap-1 text-soft" htmlFor="runs-to">
+          to
+          <Input
+            id="runs-to"
+            type="datetime-local"
+            value={url.get("to") ?? ""}
+            onChange={(event) => url.set({ to: event.target.value })}
+            className="!h-7 !w-auto"
+          />
+        </label>
+      </div>
       {activeFilters(url) > 0 || chosen.length > 0 ? (
         <Button kind="quiet" className="!h-7" onClick={clear}>
           Clear

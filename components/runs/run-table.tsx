@@ -12,7 +12,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { RunListItem } from "#lib/contract/views.ts";
 
 const rowHeight = 32;
-const narrowHeight = 52;
+const narrowHeight = 44;
 
 /** State, title, agent, calls, tokens, age, length. Only the rows in view are drawn. */
 export function RunTable({
@@ -119,7 +119,7 @@ function Cells({ row }: { row: RunListItem }) {
   return (
     <>
       <span role="cell" className="flex min-w-0 items-center overflow-hidden">
-        <RunStateBadge state={row.state} />
+        <RunStateBadge state={row.state} compact="when-narrow" />
       </span>
       <span role="cell" className="min-w-0 truncate">
         <Link

@@ -145,8 +145,11 @@ const RehearsalNote = ({ modelId }: { modelId: string }) => (
   >
     <Bot aria-hidden size={14} className="tone-text shrink-0" />
     <span>
-      No AI answers here: the rehearsal model <code>{modelId}</code> picks tools by fixed rules. Set
-      OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY to use a real one.
+      No AI answers here: the rehearsal model <code>{modelId}</code> picks tools by fixed rules.
+      <span className="max-md:sr-only">
+        {" "}
+        Set OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY to use a real one.
+      </span>
     </span>
   </p>
 );

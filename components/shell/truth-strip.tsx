@@ -106,7 +106,10 @@ export function TruthStrip({ me, onSheet }: { me: Me; onSheet: () => void }) {
           <span aria-hidden>?</span>
           <span className="sr-only">Keys</span>
         </button>
-        <span className="max-w-40 truncate px-1 text-ink" title={`${me.email}, ${me.role}`}>
+        <span
+          className="max-w-40 truncate px-1 text-ink max-sm:sr-only"
+          title={`${me.email}, ${me.role}`}
+        >
           {me.name}
         </span>
       </span>

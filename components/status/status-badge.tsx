@@ -5,8 +5,11 @@ import { riskLook } from "./risk.ts";
 import { runStateLook } from "./run-state.ts";
 import { type StatusLook, toneClass } from "./tone.ts";
 
-/** An icon and a word in one tone. `compact` leaves the word to screen readers and the tooltip. */
-export function StatusBadge({ look, compact = false }: { look: StatusLook; compact?: boolean }) {
+/** How much of the word is drawn; screen readers and the tooltip always have it. */
+export type Compact = boolean | "when-narrow";
+
+/** An icon and a word in one tone. */
+export function StatusBadge({ look, compact = false }: { look: StatusLook; compact?: Compact }) {
   const Icon = look.icon;
   const spins = look.fill === "fill-stripes";
   return (
@@ -20,7 +23,9 @@ export function StatusBadge({ look, compact = false }: { look: StatusLook; compa
         strokeWidth={2}
         className={spins ? "animate-spin shrink-0" : "shrink-0"}
       />
-      <span className={compact ? "sr-only" : ""}>{look.word}</span>
+      <span className={compact === "when-narrow" ? "max-md:sr-only" : compact ? "sr-only" : ""}>
+        {look.word}
+      </span>
     </span>
   );
 }
@@ -30,19 +35,19 @@ export const CallStateBadge = ({
   compact = false,
 }: {
   state: CallState;
-  compact?: boolean;
+  compact?: Compact;
 }) => <StatusBadge look={callStateLook[state]} compact={compact} />;
 export const RunStateBadge = ({
   state,
   compact = false,
 }: {
   state: RunState;
-  compact?: boolean;
+  compact?: Compact;
 }) => <StatusBadge look={runStateLook[state]} compact={compact} />;
 export const ApprovalStateBadge = ({ state }: { state: ApprovalState }) => (
   <StatusBadge look={approvalStateLook[state]} />
 );
-export const RiskBadge = ({ risk, compact = false }: { risk: Risk; compact?: boolean }) => (
+export const RiskBadge = ({ risk, compact = false }: { risk: Risk; compact?: Compact }) => (
   <StatusBadge look={riskLook[risk]} compact={compact} />
 );
 

@@ -5,7 +5,7 @@ import { errorCopy, knownFailureTags } from "#lib/client/error-copy.ts";
 
 /** One body of every error of the contract, as it stands on the wire. */
 const bodies: ReadonlyArray<
-  readonly [number, { readonly _tag: string; readonly message: string }]
+  readonly [number, Readonly<Record<string, unknown>> & { readonly _tag: string }]
 > = [
   [401, { _tag: "Unauthenticated", message: "What happened, where and why." }],
   [403, { _tag: "Forbidden", message: "What happened, where and why.", needs: "operator" }],

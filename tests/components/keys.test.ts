@@ -1,7 +1,12 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { assert, describe, it } from "@effect/vitest";
-import { armedMillis, guardMillis, pressOutcome } from "#components/approvals/press-guard.ts";
+import {
+  armedMillis,
+  guardMillis,
+  pressedBy,
+  pressOutcome,
+} from "#components/approvals/press-guard.ts";
 import { keyTable, meaningOf } from "#components/shell/key-table.ts";
 import { pageOf, pages } from "#components/shell/pages.ts";
 
@@ -54,25 +59,36 @@ describe("keys", () => {
 });
 
 describe("press guard", () => {
-  it("[C061] a card that has just appeared takes no press", () => {
+  const shownAt = 0;
+  it("[C061] a card that has just appeared takes no press, by key or pointer", () => {
+    for (const by of ["keyboard", "pointer"] as const) {
+      const now = 1_000 + guardMillis - 1;
+      assert.strictEqual(pressOutcome({ shownAt: 1_000, armedAt: undefined, now, by }), "ignored");
+    }
+  });
+
+  it("[C023] a double click arms and does not decide", () => {
     assert.strictEqual(
-      pressOutcome({ shownAt: 1_000, armedAt: undefined, now: 1_000 + guardMillis - 1 }),
+      pressOutcome({ shownAt, armedAt: undefined, now: 1_000, by: pressedBy(1) }),
+      "armed",
+    );
+    assert.strictEqual(
+      pressOutcome({ shownAt, armedAt: 1_000, now: 1_050, by: pressedBy(2) }),
       "ignored",
     );
   });
 
-  it("[C023] a double click arms and does not decide", () => {
-    assert.strictEqual(pressOutcome({ shownAt: 0, armedAt: undefined, now: 1_000 }), "armed");
-    assert.strictEqual(pressOutcome({ shownAt: 0, armedAt: 1_000, now: 1_050 }), "ignored");
+  it("[C061] Enter that follows the arming key at once is typing, not an answer", () => {
+    const by = pressedBy(0);
+    assert.strictEqual(pressOutcome({ shownAt, armedAt: 1_000, now: 1_299, by }), "ignored");
+    assert.strictEqual(pressOutcome({ shownAt, armedAt: 1_000, now: 1_300, by }), "decides");
   });
 
   it("a second press decides when it follows deliberately, and arms again when it comes too late", () => {
+    const by = "pointer";
+    assert.strictEqual(pressOutcome({ shownAt, armedAt: 1_000, now: 1_200, by }), "decides");
     assert.strictEqual(
-      pressOutcome({ shownAt: 0, armedAt: 1_000, now: 1_000 + guardMillis }),
-      "decides",
-    );
-    assert.strictEqual(
-      pressOutcome({ shownAt: 0, armedAt: 1_000, now: 1_001 + armedMillis }),
+      pressOutcome({ shownAt, armedAt: 1_000, now: 1_001 + armedMillis, by }),
       "armed",
     );
   });
