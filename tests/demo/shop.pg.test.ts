@@ -1,9 +1,11 @@
+import * as NodeServices from "@effect/platform-node/NodeServices";
 import { assert, layer } from "@effect/vitest";
-import { Effect, Schema } from "effect";
+import { Effect, Layer, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql";
 
 import { bundledShop } from "#server/demo/data/bundled-shop.ts";
-import { loadShop } from "#server/demo/data/load-shop.ts";
+import { loadedDataSet, loadShop } from "#server/demo/data/load-shop.ts";
+import { shopLayer } from "#server/demo/data/shop-layer.ts";
 import { reconcileMoney } from "#server/demo/reconcile-money.ts";
 import { findOrder } from "#server/demo/shop/orders.ts";
 
@@ -46,6 +48,18 @@ layer(EmptyDatabase, { timeout: 60_000 })("loading a data set", (it) => {
       assert.strictEqual(yield* count("retail.customers"), 300);
       assert.strictEqual(yield* count("retail.orders"), 600);
       assert.strictEqual(yield* count("retail.products"), 50);
+    }),
+  );
+
+  it.effect("without a folder named, a start keeps whatever the shop holds", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient;
+      yield* sql`UPDATE retail.loaded_data_set SET name = 'somebody else''s'`;
+      yield* Effect.scoped(Layer.build(shopLayer(undefined))).pipe(
+        Effect.provide(NodeServices.layer),
+      );
+      assert.strictEqual(yield* loadedDataSet(), "somebody else's");
+      yield* sql`UPDATE retail.loaded_data_set SET name = ${bundledShop().name}`;
     }),
   );
 

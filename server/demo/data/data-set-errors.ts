@@ -21,6 +21,6 @@ export class DataSetConflict extends Schema.TaggedError<DataSetConflict>()("Data
   requested: Schema.String,
 }) {
   override get message(): string {
-    return `The shop already holds the data set "${this.loaded}" and "${this.requested}" was asked for. Start with an empty DATA_DIR or database, or leave the data set out.`;
+    return `The shop already holds the data set "${this.loaded}" and "${this.requested}" was asked for. Start with an empty DATA_DIR or database, or leave --dataset out to keep it.`;
   }
 }

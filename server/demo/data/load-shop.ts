@@ -94,6 +94,13 @@ const paymentRows = (orders: Readonly<Record<string, OrderRecord>>) =>
     })),
   );
 
+/** The name of the data set the shop holds; `undefined` for an empty shop. */
+export const loadedDataSet = Effect.fn("loadedDataSet")(function* () {
+  const sql = yield* SqlClient.SqlClient;
+  const [loaded] = yield* decodeLoaded(yield* sql`SELECT name FROM retail.loaded_data_set`);
+  return loaded?.name;
+});
+
 /**
  * Loads `dataSet` unless it is already there. Two processes that start at once
  * wait for each other on the lock, and the second finds the work done.
@@ -105,10 +112,10 @@ export const loadShop = Effect.fn("loadShop")(function* (dataSet: ShopDataSet) {
 
   const load = Effect.gen(function* () {
     yield* sql`SELECT pg_advisory_xact_lock(hashtext('retail.loaded_data_set'))`;
-    const [loaded] = yield* decodeLoaded(yield* sql`SELECT name FROM retail.loaded_data_set`);
+    const loaded = yield* loadedDataSet();
     if (loaded !== undefined) {
-      if (loaded.name === dataSet.name) return { name: dataSet.name, loaded: false };
-      return yield* new DataSetConflict({ loaded: loaded.name, requested: dataSet.name });
+      if (loaded === dataSet.name) return { name: dataSet.name, loaded: false };
+      return yield* new DataSetConflict({ loaded, requested: dataSet.name });
     }
     yield* fill("retail.customers", customerRows(dataSet.users));
     yield* fill("retail.payment_methods", paymentMethodRows(dataSet.users));

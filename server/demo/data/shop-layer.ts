@@ -1,12 +1,23 @@
-/** Fills the shop when the host starts: the bundled set, or the one that `--dataset FOLDER` names. */
+/**
+ * Fills the shop when the host starts. Without a folder a shop that holds
+ * something keeps it, whatever set that is; an empty one gets the bundled set.
+ */
 import { Effect, Layer } from "effect";
 
 import { bundledShop } from "./bundled-shop.ts";
-import { loadShop } from "./load-shop.ts";
+import { loadedDataSet, loadShop } from "./load-shop.ts";
 import { readDataSet } from "./read-data-set.ts";
 
-/** @param folder a data set folder; `undefined` for the bundled set */
+const fillIfEmpty = Effect.gen(function* () {
+  if ((yield* loadedDataSet()) !== undefined) return;
+  yield* loadShop(bundledShop()).pipe(
+    // Another process filled it meanwhile, with a set of its own choice.
+    Effect.catchTag("DataSetConflict", () => Effect.void),
+  );
+});
+
+/** @param folder a data set folder (`--dataset FOLDER`); `undefined` when none was named */
 export const shopLayer = (folder: string | undefined) =>
   Layer.effectDiscard(
-    Effect.flatMap(folder === undefined ? Effect.sync(bundledShop) : readDataSet(folder), loadShop),
+    folder === undefined ? fillIfEmpty : Effect.flatMap(readDataSet(folder), loadShop),
   );
