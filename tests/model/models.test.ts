@@ -234,3 +234,52 @@ describe("a gateway without sequence numbers and with empty arguments", () => {
     }),
   );
 });
+
+const chunk = (delta: object, finish_reason: string | null = null) =>
+  `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "llama", choices: [{ index: 0, delta, finish_reason }] })}`;
+
+const compatStream = [
+  chunk({ role: "assistant", content: null }),
+  chunk({
+    tool_calls: [
+      {
+        index: 0,
+        id: "call_1",
+        type: "function",
+        function: { name: "find_user_id_by_email", arguments: "" },
+      },
+    ],
+  }),
+  chunk({ tool_calls: [{ index: 0, function: { arguments: '{"email":"a@' } }] }),
+  chunk({ tool_calls: [{ index: 0, function: { arguments: 'example.com"}' } }] }),
+  chunk({}, "tool_calls"),
+  "data: [DONE]",
+  "",
+].join("\n\n");
+
+describe("an endpoint of one's own, over chat completions", () => {
+  it.effect("gets the plain schemas under the model's name, and its streamed calls are read", () =>
+    Effect.gen(function* () {
+      const { url, bodies } = yield* rawEndpoint({
+        contentType: "text/event-stream",
+        body: compatStream,
+      });
+      const settings = {
+        ...nothingSet,
+        openAiBaseUrl: Option.some(`${url}/v1`),
+        openAiModel: Option.some("llama"),
+      };
+      const parts = yield* LanguageModel.streamText({
+        prompt: "find a@example.com",
+        toolkit: makeRequestToolkit([FindUser], ModelCodec.plain),
+        disableToolCallResolution: true,
+      }).pipe(Stream.runCollect, withModel(modelLayer(settings)));
+      const calls = parts.filter((part) => part.type === "tool-call");
+      assert.deepEqual(
+        calls.map(({ name, params }) => [name, params]),
+        [["find_user_id_by_email", { email: "a@example.com" }]],
+      );
+      assert.include(bodies[0], '"model":"llama"');
+    }),
+  );
+});
