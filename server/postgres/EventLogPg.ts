@@ -24,7 +24,7 @@ const channel = "effect_agent";
 /** Events that one transaction of the assigner moves at most. */
 const assignBatch = 2_000;
 /** Lets events that are written together get their places together. */
-const assignPause = "5 millis";
+const assignPause = "25 millis";
 const scanInterval = "1 second";
 /** Hints that a slow reader may fall behind by; older ones are dropped, the next one says the same. */
 const hintBacklog = 64;

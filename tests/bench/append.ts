@@ -11,7 +11,7 @@ import * as Redacted from "effect/Redacted";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import { Journal } from "#lib/durable/Journal.ts";
 import * as Migrations from "#server/postgres/Migrations.ts";
-import { agentId, recordsOf } from "#tests/postgres/records.ts";
+import { recordsOf } from "#tests/postgres/records.ts";
 import { adapters, claimed, started, TestUrl } from "#tests/postgres/store.ts";
 
 const callsPerRound = 100;
@@ -45,7 +45,7 @@ const measure = Effect.fnUntraced(function* (url: string) {
     turn: 1 + Math.floor(call / callsPerTurn),
   });
   yield* writer.append([of.opened(), of.attempt()]);
-  for (let turn = 1; turn <= Math.ceil((rounds * callsPerRound) / callsPerTurn); turn++) {
+  for (let turn = 1; turn <= Math.ceil(((rounds + 1) * callsPerRound) / callsPerTurn); turn++) {
     yield* writer.append([
       of.turn(
         Array.from({ length: callsPerTurn }, (_, index) => `c${index}`),
@@ -74,25 +74,31 @@ const measure = Effect.fnUntraced(function* (url: string) {
   }
   console.log(`median ratio ${median(ratios).toFixed(2)}`);
 
-  const wal = sql`SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes, (SELECT xact_commit::int FROM pg_stat_database WHERE datname = current_database()) AS commits`;
-  yield* Effect.sleep("3 seconds");
-  const [before] = yield* wal;
-  const batch = Array.from({ length: 50 }, (_, index) => of.prepared(`c${index}`));
-  const journal = yield* Journal;
-  const claim = yield* claimed(place);
-  const grouped = yield* timed(1, () =>
-    journal.append({
-      ...claim,
-      agentId,
-      expectedTail: claim.tail,
-      batchId: "grouped",
-      records: batch,
-      events: [],
-      diagnostics: [],
-    }),
+  // The server flushes a connection's counters when it has been idle for a moment.
+  const counters = Effect.andThen(
+    Effect.sleep("3 seconds"),
+    sql`SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 AS bytes, xact_commit::int AS commits
+      FROM pg_stat_database WHERE datname = current_database()`,
   );
-  const [after] = yield* wal;
-  console.log(`50 prepared in one append: ${grouped.toFixed(2)} ms`, { before, after });
+  const spent = Effect.fnUntraced(function* (
+    what: string,
+    calls: number,
+    work: Effect.Effect<unknown, unknown, Journal>,
+  ) {
+    const [before] = yield* counters;
+    const from = performance.now();
+    yield* Effect.orDie(work);
+    const millis = performance.now() - from;
+    const [after] = yield* counters;
+    const per = (column: "bytes" | "commits") =>
+      (Number(after?.[column]) - Number(before?.[column])) / calls;
+    console.log(
+      `${what}: ${millis.toFixed(0)} ms, per call ${per("commits").toFixed(2)} commits (assigner and scans included) and ${per("bytes").toFixed(0)} bytes of WAL`,
+    );
+  });
+  yield* spent("100 calls, prepare + settle", callsPerRound, ours);
+  const batch = Array.from({ length: 50 }, (_, index) => of.prepared(`c${index}`));
+  yield* spent("50 prepared in one append", 50, writer.append(batch));
 
   const resume = yield* timed(5, () => claimed(place));
   const { records } = yield* claimed(place);
