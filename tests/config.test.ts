@@ -24,10 +24,17 @@ it.effect("an empty environment gives loopback, port 3000 and the bundled databa
 
 it.effect("a secret is kept redacted and a good value is taken as it is", () =>
   Effect.gen(function* () {
-    const config = yield* read({ PORT: "0", ADMIN_TOKEN: "canary", DATABASE_URL: "postgres://u:p@h/d" });
+    const config = yield* read({
+      PORT: "0",
+      ADMIN_TOKEN: "canary",
+      DATABASE_URL: "postgres://u:p@h/d",
+    });
     assert.strictEqual(config.port, 0);
     assert.notInclude(String(config.adminToken), "canary");
-    assert.strictEqual(Option.getOrThrow(config.databaseUrl).pipe(Redacted.value), "postgres://u:p@h/d");
+    assert.strictEqual(
+      Option.getOrThrow(config.databaseUrl).pipe(Redacted.value),
+      "postgres://u:p@h/d",
+    );
   }),
 );
 
@@ -54,7 +61,12 @@ it.effect("a refused secret is not repeated in its sentence", () =>
 );
 
 it(".env.example names exactly the settings, with their sentences and defaults", () => {
-  const lines = Object.values(settings).flatMap((setting) => [`# ${setting.doc}`, `# ${setting.name}=${setting.fallback}`]);
-  const example = readFileSync(".env.example", "utf8").split("\n").filter((line) => line !== "");
+  const lines = Object.values(settings).flatMap((setting) => [
+    `# ${setting.doc}`,
+    `# ${setting.name}=${setting.fallback}`,
+  ]);
+  const example = readFileSync(".env.example", "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
   assert.deepStrictEqual(example, ["# Copy to .env; every value here is the default.", ...lines]);
 });
