@@ -15,6 +15,7 @@ import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { answerRecords } from "./answer.ts";
 import { answeredRecords } from "./answered-calls.ts";
 import { executeBatch } from "./execute-batch.ts";
+import { withGuardedTracer } from "./guarded-tracer.ts";
 import { recoverCalls } from "./recover-calls.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
@@ -68,7 +69,7 @@ export const interpret = Effect.fnUntraced(function* (
       const end = yield* act(context, state, durability, next, yield* activeMillis);
       if (end !== undefined) return end;
     }
-  }).pipe(Effect.provideService(RunDurability, durability));
+  }).pipe(Effect.provideService(RunDurability, durability), withGuardedTracer);
 });
 
 /** Writes what the attempt starts from, and what recovery makes of it, in one append. */
