@@ -74,9 +74,9 @@ const measure = Effect.fnUntraced(function* (url: string) {
   }
   console.log(`median ratio ${median(ratios).toFixed(2)}`);
 
-  // The server flushes a connection's counters when it has been idle for a moment.
+  // The server flushes the counters of a connection that has been idle for ten seconds.
   const counters = Effect.andThen(
-    Effect.sleep("3 seconds"),
+    Effect.sleep("11 seconds"),
     sql`SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 AS bytes, xact_commit::int AS commits
       FROM pg_stat_database WHERE datname = current_database()`,
   );
