@@ -127,7 +127,7 @@ function Act({ row }: { row: AuditView }) {
           <VisibleText text={row.actor.name} line />
         </span>
         <span className="truncate text-soft max-md:hidden">
-          <VisibleText text={row.reason} line />
+          <VisibleText text={row.reason === "" ? row.target : row.reason} line />
         </span>
       </button>
       {open ? <ActDetail row={row} /> : null}

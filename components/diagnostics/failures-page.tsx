@@ -1,4 +1,5 @@
 "use client";
+import { useCallback } from "react";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { Empty } from "#components/feedback/empty.tsx";
@@ -7,7 +8,7 @@ import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { JsonViewer } from "#components/json/json-viewer.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { ListAndDetail } from "#components/shell/list-and-detail.tsx";
-import { PagedList, useRowKeys } from "#components/shell/paged-list.tsx";
+import { PagedList, useFirstOpen, useRowKeys } from "#components/shell/paged-list.tsx";
 import { usePages } from "#components/shell/use-pages.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { Button } from "#components/ui/button.tsx";
@@ -30,6 +31,12 @@ export function FailuresPage() {
     api.diagnostics({ fingerprint, limit: 100, cursor }, signal),
   );
   const chosen = url.get("diagnostic");
+  const { set } = url;
+  useFirstOpen(
+    rows[0]?.diagnosticId,
+    chosen,
+    useCallback((id: string) => set({ diagnostic: id }), [set]),
+  );
   useRowKeys(
     rows.length,
     rows.findIndex((row) => row.diagnosticId === chosen),

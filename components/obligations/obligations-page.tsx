@@ -79,7 +79,7 @@ export function ObligationsPage() {
                     <p className="text-table">
                       Blocked: {blockerText[row.blocker]}.{" "}
                       <span className="text-soft">
-                        Recovery would: <VisibleText text={row.explanation} />
+                        <VisibleText text={row.explanation} />
                       </span>
                     </p>
                   </div>

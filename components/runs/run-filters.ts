@@ -1,4 +1,5 @@
 /** The filters of the run list as they stand in the address, and as the API takes them. */
+import { momentOf } from "#components/ui/zoned-time.ts";
 import type { ListQuery } from "#lib/client/api.ts";
 
 export const filterNames = [
@@ -18,15 +19,8 @@ export interface AddressReader {
   readonly all: (name: string) => ReadonlyArray<string>;
 }
 
-/** A time typed as `2026-11-30T04:00` in the browser's zone, or undefined when it is none. */
-const millisOf = (text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : at;
-};
-
-/** The query of the list; absent filters are left out. */
-export const runQuery = (address: AddressReader): ListQuery => ({
+/** The query of the list; absent filters are left out. Times are typed in the chosen zone (C089). */
+export const runQuery = (address: AddressReader, zone: string): ListQuery => ({
   state: address.all("state"),
   agentId: address.get("agentId"),
   tool: address.get("tool"),
@@ -34,8 +28,8 @@ export const runQuery = (address: AddressReader): ListQuery => ({
   outcome: address.get("outcome"),
   text: address.get("text"),
   threadId: address.get("threadId"),
-  from: millisOf(address.get("from")),
-  to: millisOf(address.get("to")),
+  from: momentOf(address.get("from"), zone),
+  to: momentOf(address.get("to"), zone),
 });
 
 /** How many filters are set, the state apart. */

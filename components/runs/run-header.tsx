@@ -7,6 +7,7 @@ import { countOf, countText, durationText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { At, Growing, Length } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
+import { visibleText } from "#lib/contract/json/visible-text.ts";
 import type { RunDetail } from "#lib/contract/views.ts";
 import { AbortRun } from "./abort-run.tsx";
 
@@ -17,7 +18,11 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
   const me = useMe();
   return (
     <PageHeader
-      title={<VisibleText text={detail.title === "" ? "untitled" : detail.title} line />}
+      title={
+        <span className="line-clamp-1" title={visibleText(detail.title, { singleLine: true }).text}>
+          <VisibleText text={detail.title === "" ? "untitled" : detail.title} line />
+        </span>
+      }
       aside={
         <>
           <RunStateBadge state={detail.state} />

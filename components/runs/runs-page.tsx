@@ -7,6 +7,7 @@ import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
+import { useSettings } from "#components/shell/settings.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { cappedText, countText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
@@ -23,7 +24,8 @@ export function RunsPage() {
   const { api } = useConsole();
   const router = useRouter();
   const url = useUrlState();
-  const query = useMemo(() => runQuery(url), [url]);
+  const { zone } = useSettings();
+  const query = useMemo(() => runQuery(url, zone), [url, zone]);
   const runs = useInfiniteQuery({
     queryKey: keys.runs(query),
     queryFn: ({ pageParam, signal }) =>

@@ -5,6 +5,7 @@ import dynamic from "next/dynamic";
 import { usePathname, useRouter } from "next/navigation";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { ApiFailure } from "#lib/client/api-failure.ts";
 import { keys } from "#lib/client/query-keys.ts";
 import type { Counts, Me } from "#lib/contract/views.ts";
@@ -14,11 +15,12 @@ import { LiveProvider } from "./live.tsx";
 import { LiveRegion } from "./live-region.tsx";
 import { MeContext } from "./me.ts";
 import { pageOf } from "./pages.ts";
-import { ShortcutSheet } from "./shortcut-sheet.tsx";
 import { Sidebar } from "./sidebar.tsx";
 import { TruthStrip, useThemeToggle } from "./truth-strip.tsx";
 
+// Neither belongs to the first page: each is fetched when it is first asked for.
 const CommandPalette = dynamic(() => import("./command-palette.tsx"), { ssr: false });
+const ShortcutSheet = dynamic(() => import("./shortcut-sheet.tsx"), { ssr: false });
 
 export function ConsoleShell({ children }: { children: ReactNode }) {
   return (
@@ -49,7 +51,9 @@ function SignedIn({ children }: { children: ReactNode }) {
         me={undefined}
         counts={undefined}
         strip={<div className="h-8 border-b border-line bg-panel" />}
-      />
+      >
+        <SkeletonRows rows={12} label="the console" />
+      </Frame>
     );
   }
   return (
@@ -79,7 +83,7 @@ function Framed({ me, children }: { me: Me; children: ReactNode }) {
       >
         {children}
       </Frame>
-      <ShortcutSheet open={sheet} onOpenChange={setSheet} />
+      {sheet ? <ShortcutSheet open onOpenChange={setSheet} /> : null}
       {palette ? <CommandPalette open onOpenChange={setPalette} goTo={goTo} /> : null}
     </KeyProvider>
   );

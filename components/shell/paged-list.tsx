@@ -1,5 +1,5 @@
 "use client";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { QueryStates, type QueryShape } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { Button } from "#components/ui/button.tsx";
@@ -48,6 +48,18 @@ export function PagedList<Item>({
       }
     </QueryStates>
   );
+}
+
+/** Where there is room for a detail, the first row is open from the start, and it stays open. */
+export function useFirstOpen(
+  first: string | undefined,
+  chosen: string | undefined,
+  open: (id: string) => void,
+): void {
+  useEffect(() => {
+    if (chosen !== undefined || first === undefined) return;
+    if (window.matchMedia("(min-width: 1024px)").matches) open(first);
+  }, [first, chosen, open]);
 }
 
 /** `j`, `k` and Enter over the rows of a list that opens one of them. */

@@ -5,7 +5,7 @@ import { keyTable } from "./key-table.ts";
 const groups = ["Move", "Decide", "Go to", "Console"] as const;
 
 /** The keys, from the same table that the handler acts by. */
-export function ShortcutSheet({
+export default function ShortcutSheet({
   open,
   onOpenChange,
 }: {

@@ -13,7 +13,7 @@ export function PageHeader({
   return (
     <header className="border-b border-line bg-panel px-4 py-2">
       <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-1">
-        <h1 className="min-w-0 text-title font-semibold">{title}</h1>
+        <h1 className="max-w-full min-w-0 text-title font-semibold">{title}</h1>
         {aside}
       </div>
       {children === undefined ? null : (

@@ -1,8 +1,9 @@
 "use client";
+import { useCallback } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { ListAndDetail } from "#components/shell/list-and-detail.tsx";
-import { PagedList, useRowKeys } from "#components/shell/paged-list.tsx";
+import { PagedList, useFirstOpen, useRowKeys } from "#components/shell/paged-list.tsx";
 import { usePages } from "#components/shell/use-pages.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { callStateLook } from "#components/status/call-state.ts";
@@ -26,6 +27,12 @@ export function UnknownsPage() {
     api.unknowns({ state, limit: 100, cursor }, signal),
   );
   const chosen = url.get("unknown");
+  const { set } = url;
+  useFirstOpen(
+    rows[0]?.unknownId,
+    chosen,
+    useCallback((id: string) => set({ unknown: id }), [set]),
+  );
   useRowKeys(
     rows.length,
     rows.findIndex((row) => row.unknownId === chosen),

@@ -6,6 +6,7 @@ import { exposureDiff } from "#components/runs/exposure-diff.ts";
 import { safeNext, tokenFromAddress } from "#components/sign-in/sign-in-address.ts";
 import { barOf, makeScale, merged } from "#components/timeline/positions.ts";
 import { bytesText, cappedText, durationText } from "#components/ui/durations.ts";
+import { momentOf } from "#components/ui/zoned-time.ts";
 import { parseExactJson } from "#lib/client/exact-json.ts";
 
 const stretch = fc
@@ -152,5 +153,18 @@ describe("words for numbers", () => {
 
   it("an exposure diff names what came and what went", () => {
     assert.deepStrictEqual(exposureDiff(["a", "b"], ["b", "c"]), { added: ["c"], removed: ["a"] });
+  });
+});
+
+describe("times in a zone", () => {
+  it("[C089] a typed time is the moment at which a clock there shows it, also on a day of a clock change", () => {
+    const at = (text: string, zone: string): string =>
+      new Date(momentOf(text, zone) ?? 0).toISOString();
+    assert.strictEqual(at("2026-11-30T04:00", "UTC"), "2026-11-30T04:00:00.000Z");
+    assert.strictEqual(at("2026-11-30T04:00", "Asia/Kathmandu"), "2026-11-29T22:15:00.000Z");
+    assert.strictEqual(at("2026-03-29T01:30", "Europe/Berlin"), "2026-03-29T00:30:00.000Z");
+    assert.strictEqual(at("2026-03-29T03:30", "Europe/Berlin"), "2026-03-29T01:30:00.000Z");
+    assert.strictEqual(at("2026-10-25T04:00", "Europe/Berlin"), "2026-10-25T03:00:00.000Z");
+    assert.isUndefined(momentOf("yesterday", "UTC"));
   });
 });
