@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest";
 import { Effect, Fiber, Queue, Stream } from "effect";
 import { TestClock } from "effect/testing";
-import { TenantId } from "#lib/contract/ids.ts";
+import { AgentId, RunId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import { eventFrames, heartbeatMillis, resetReason } from "#server/http/event-stream.ts";
 
@@ -65,4 +65,51 @@ it("[C064] a cursor is continued when the event after it is kept, and reset othe
   assert.strictEqual(resetReason(18, bounds), "trimmed");
   assert.strictEqual(resetReason(31, bounds), "ahead");
   assert.isUndefined(resetReason(0, { first: 1, last: 0 }));
+});
+
+it.effect("[Z-12] a busy stream, which needs no heartbeat, ends just the same", () => {
+  let sequence = 7;
+  const busyLog = EventLog.of({
+    ...quietLog,
+    hints: () => Effect.succeed(Stream.fromEffectRepeat(Effect.sleep(1_000))),
+    read: ({ after }) =>
+      Effect.sync(() => {
+        sequence += 1;
+        return [
+          {
+            version: 1 as const,
+            sequence: after + 1,
+            tenantId,
+            at: sequence,
+            agentId: AgentId.make("desk"),
+            threadId: ThreadId.make("thr_1"),
+            runId: RunId.make("run_1"),
+            event: { _tag: "ModelRequested" as const, turn: 1 },
+          },
+        ];
+      }),
+  });
+  return Effect.gen(function* () {
+    let may = true;
+    let frames = 0;
+    const fiber = yield* eventFrames({
+      tenantId,
+      runId: undefined,
+      after: 7,
+      mayFollow: Effect.sync(() => may),
+    }).pipe(
+      Stream.runForEach(() =>
+        Effect.andThen(
+          Effect.sync(() => void (frames += 1)),
+          Effect.sleep(500),
+        ),
+      ),
+      Effect.forkChild,
+    );
+    yield* TestClock.adjust(2 * heartbeatMillis);
+    assert.isAbove(frames, 10);
+    may = false;
+    yield* TestClock.adjust(heartbeatMillis + 2_000);
+    yield* Fiber.join(fiber);
+  }).pipe(Effect.provideService(EventLog, busyLog));
 });
