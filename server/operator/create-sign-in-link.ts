@@ -44,7 +44,7 @@ const findOrMake = (tenantId: TenantId, command: CreateSignInLink) =>
     const newOperatorId = yield* newId("opr");
     const rows = yield* decodeRows(OperatorIdRow)(sql`
       INSERT INTO operators AS o (tenant_id, operator_id, name, email, role)
-      VALUES (${tenantId}, ${newOperatorId}, ${columnName(command.name)}, ${command.email}, ${command.role})
+      VALUES (${tenantId}, ${newOperatorId}, ${columnName(command.name)}, ${columnName(command.email)}, ${command.role})
       ON CONFLICT (tenant_id, lower(email)) DO UPDATE SET email = o.email
       RETURNING o.operator_id AS "operatorId", o.disabled_at IS NOT NULL AS disabled`);
     const found = rows[0];

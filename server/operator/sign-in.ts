@@ -5,6 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { SignIn } from "#lib/contract/commands.ts";
 import { Unauthenticated } from "#lib/contract/errors.ts";
 import { Audit } from "#server/postgres/AuditPg.ts";
+import { columnText } from "#server/postgres/columns.ts";
 import { transaction, transition } from "#server/postgres/Database.ts";
 import { decodeRows, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { operatorColumns, OperatorRow } from "./find-operator.ts";
@@ -47,7 +48,7 @@ const accountsOf = (email: string) =>
       "accountsOf",
       decodeRows(Account)(sql`
         SELECT ${sql.literal(operatorColumns)}, o.password_hash AS "passwordHash" FROM operators o
-        WHERE lower(o.email) = lower(${email}) AND o.disabled_at IS NULL
+        WHERE lower(o.email) = lower(${columnText(email)}) AND o.disabled_at IS NULL
         ORDER BY o.tenant_id LIMIT 5`),
     ),
   );

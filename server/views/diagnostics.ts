@@ -5,6 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { DiagnosticListItem } from "#lib/contract/http/diagnostic-list-item.ts";
 import type { DiagnosticId, RunId, TenantId } from "#lib/contract/ids.ts";
 import { DiagnosticView } from "#lib/contract/views.ts";
+import { columnText } from "#server/postgres/columns.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { readPage } from "./page.ts";
@@ -32,7 +33,8 @@ export const listDiagnostics = Effect.fn("views.listDiagnostics")(function* (
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
   const where = [sql`g.tenant_id = ${tenantId}`];
   if (query.runId !== undefined) where.push(sql`g.run_id = ${query.runId}`);
-  if (query.fingerprint !== undefined) where.push(sql`g.fingerprint = ${query.fingerprint}`);
+  if (query.fingerprint !== undefined)
+    where.push(sql`g.fingerprint = ${columnText(query.fingerprint)}`);
   const matching = sql`FROM diagnostics g WHERE ${sql.and(where)}`;
   const after =
     cursor === undefined

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { Digest, EpochMillis, RunId, type TenantId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { type AuditView } from "#lib/contract/views.ts";
+import { columnText } from "#server/postgres/columns.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { readPage } from "./page.ts";
@@ -49,9 +50,9 @@ export const listAudit = Effect.fn("views.listAudit")(function* (
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.number]);
   const where = [sql`l.tenant_id = ${tenantId}`];
-  if (query.verb !== undefined) where.push(sql`l.verb = ${query.verb}`);
+  if (query.verb !== undefined) where.push(sql`l.verb = ${columnText(query.verb)}`);
   if (query.runId !== undefined) where.push(sql`l.run_id = ${query.runId}`);
-  if (query.actorId !== undefined) where.push(sql`l.actor_id = ${query.actorId}`);
+  if (query.actorId !== undefined) where.push(sql`l.actor_id = ${columnText(query.actorId)}`);
   if (query.accepted !== undefined) where.push(sql`l.accepted = ${query.accepted === "yes"}`);
   const matching = sql`FROM audit_log l WHERE ${sql.and(where)}`;
   const after =

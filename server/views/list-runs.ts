@@ -7,6 +7,7 @@ import type { pagingQuery } from "#lib/contract/http/paging.ts";
 import type { runFilterQuery } from "#lib/contract/http/runs.ts";
 import type { TenantId } from "#lib/contract/ids.ts";
 import { RunListItem } from "#lib/contract/views.ts";
+import { columnName, columnText } from "#server/postgres/columns.ts";
 import { runListColumns } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { readPage } from "./page.ts";
@@ -39,12 +40,13 @@ const filters = (sql: SqlClient, tenantId: TenantId, query: RunListQuery): Array
   if (query.outcome !== undefined) clauses.push(sql`r.state = ${query.outcome}`);
   if (query.agentId !== undefined) clauses.push(sql`r.agent_id = ${query.agentId}`);
   if (query.threadId !== undefined) clauses.push(sql`r.thread_id = ${query.threadId}`);
-  if (query.failureTag !== undefined) clauses.push(sql`r.failure_tag = ${query.failureTag}`);
+  if (query.failureTag !== undefined)
+    clauses.push(sql`r.failure_tag = ${columnName(query.failureTag)}`);
   if (query.from !== undefined)
     clauses.push(sql`r.created_at >= to_timestamp(${query.from}::float8 / 1000)`);
   if (query.to !== undefined)
     clauses.push(sql`r.created_at < to_timestamp(${query.to}::float8 / 1000)`);
-  const text = query.text?.trim() ?? "";
+  const text = columnText(query.text?.trim() ?? "");
   if (text !== "") clauses.push(textFilter(sql, text));
   return clauses;
 };
@@ -66,7 +68,7 @@ export const listRuns = Effect.fn("views.listRuns")(function* (
       ? sql`FROM runs r`
       : sql`FROM run_tools t JOIN runs r ON r.tenant_id = t.tenant_id AND r.run_id = t.run_id`;
   if (query.tool !== undefined)
-    where.push(sql`t.tenant_id = ${tenantId}`, sql`t.tool_name = ${query.tool}`);
+    where.push(sql`t.tenant_id = ${tenantId}`, sql`t.tool_name = ${columnName(query.tool)}`);
   const key = sql.literal(`(${order}.created_at, ${order}.run_id)`);
   const after =
     cursor === undefined ? sql`` : sql`AND ${key} < (${cursor[0]}::timestamptz, ${cursor[1]})`;

@@ -291,6 +291,29 @@ describe("the server", () => {
     assert.strictEqual(deep.status, 422);
   });
 
+  it("[PG-06] takes text that the database cannot hold as text that is not there", async () => {
+    for (const path of [
+      "/runs?text=%00",
+      "/runs?tool=a%00b",
+      "/runs?failureTag=%00",
+      "/audit?verb=%00&actorId=%00",
+      "/diagnostics?fingerprint=%00",
+    ]) {
+      const answer = await api.request(path, { token: admin.token });
+      assert.strictEqual(answer.status, 200, path);
+      assert.strictEqual(answer.body.items.length, 0, path);
+    }
+    const signIn = await api.request("/session", {
+      body: { email: "a\u0000b@example.test", password: "whatever it is" },
+    });
+    assert.strictEqual(signIn.status, 401);
+    const link = await api.request("/operators/sign-in-links", {
+      token: admin.token,
+      body: { email: "nul\u0000@example.test", name: "N\u0000ul", role: "viewer" },
+    });
+    assert.strictEqual(link.status, 200);
+  });
+
   it("refuses an upgrade to the API", async () => {
     const { hostname, port } = new URL(api.origin);
     const said = await new Promise<string>((done) => {
