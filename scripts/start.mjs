@@ -1,6 +1,7 @@
 /** `npm start`: says in one sentence what is missing, builds what changed, then runs the server in this process. */
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { parseArgs } from "node:util";
 
 const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), "..");
 
@@ -26,9 +27,20 @@ if (!existsSync(path.join(root, "node_modules/effect"))) {
 const dotEnv = path.join(process.cwd(), ".env");
 if (existsSync(dotEnv)) process.loadEnvFile(dotEnv);
 
+const readArguments = () => {
+  try {
+    return parseArgs({ options: { dataset: { type: "string" }, "no-build": { type: "boolean" } } })
+      .values;
+  } catch (error) {
+    return refuse(`${error.message}. It takes --dataset FOLDER and nothing else.`);
+  }
+};
+const wanted = readArguments();
+if (wanted.dataset !== undefined) process.env.DATASET = wanted.dataset;
+
 process.stdout.write("\nEffect Agent\n");
 // Tests that start it many times build once and then say so.
-if (!process.argv.includes("--no-build")) {
+if (wanted["no-build"] !== true) {
   const { buildWhenNeeded } = await import("./build.mjs");
   try {
     await buildWhenNeeded(say);

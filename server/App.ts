@@ -14,10 +14,10 @@ import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
 import { sweeperLayer } from "#server/cluster/Sweeper.ts";
 import { threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
 import { ServerConfig } from "#server/Config.ts";
-import { bundledShop } from "#server/demo/data/bundled-shop.ts";
-import { loadShop } from "#server/demo/data/load-shop.ts";
+import { shopLayer } from "#server/demo/data/shop-layer.ts";
 import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.ts";
 import { RetailPolicy } from "#server/demo/policy.ts";
+import { moneyReconcilers } from "#server/demo/reconcile-money.ts";
 import { readyMadeRequests } from "#server/demo/requests.ts";
 import { retailDesk, RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
 import { nextPages } from "#server/http/NextPages.ts";
@@ -52,7 +52,7 @@ const storeLayer = Layer.unwrap(
 const modelOfSettings = Layer.effect(
   Model.ModelName,
   Effect.map(ModelBinding, ({ modelId }) => modelId),
-).pipe(Layer.provideMerge(Layer.unwrap(Effect.map(ServerConfig, (config) => modelLayer(config)))));
+).pipe(Layer.provideMerge(Layer.unwrap(Effect.map(ServerConfig, (config) => modelLayer(config, { eventPause: "15 millis" })))));
 
 const providerLayer = Layer.unwrap(
   Effect.map(Surroundings, ({ paymentProviderUrl }) => PaymentProvider.layer(paymentProviderUrl)),
@@ -62,10 +62,17 @@ const examples = readyMadeRequests.map(({ id, title, text, expect }) => ({ id, t
 
 /** The agents of this host. A host of your own registers its bindings here (docs/production.md). */
 const agentsLayer = AgentRegistry.layer(
-  Effect.all([register(Agent.bind(retailDesk, RetailDeskHandlers), { examples })]),
+  Effect.gen(function* () {
+    // A refund that was under way when a process died is looked up at the provider before a person is asked (DU-06).
+    const reconcilers = yield* moneyReconcilers;
+    return [yield* register(Agent.bind(retailDesk, RetailDeskHandlers), { examples, reconcilers })];
+  }),
 ).pipe(Layer.provide([RetailPolicy, providerLayer]));
 
-const shopLayer = Layer.effectDiscard(Effect.flatMap(Effect.sync(bundledShop), loadShop));
+/** The bundled shop, or the one of `--dataset FOLDER`; what the tables hold already is kept. */
+const shopOfSettings = Layer.unwrap(
+  Effect.map(ServerConfig, ({ dataset }) => shopLayer(Option.getOrUndefined(dataset))),
+);
 
 type Placement = Layer.Layer<
   Sharding.Sharding,
@@ -110,7 +117,7 @@ export const hostLayer = Layer.mergeAll(workLayer, catalogueLayer, toolSchemasLa
   Layer.provideMerge(placementLayer),
   Layer.provideMerge(agentsLayer),
   Layer.provideMerge(modelOfSettings),
-  Layer.provideMerge(shopLayer),
+  Layer.provideMerge(shopOfSettings),
   Layer.provideMerge(storeLayer),
   Layer.provide(NodeServices.layer),
 );

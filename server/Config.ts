@@ -128,6 +128,10 @@ export const settings = {
       expects: "an address that begins with http:// or https://",
     },
   ),
+  dataset: optional("DATASET", Config.String("DATASET"), {
+    doc: "A folder with a shop to load at the first start in place of the bundled one (users.json, orders.json, products.json); also --dataset FOLDER.",
+    expects: "a folder",
+  }),
   publicUrl: optional("PUBLIC_URL", Config.schema(WebAddress, "PUBLIC_URL"), {
     doc: "How browsers reach the console when a proxy stands in front; links are made with it.",
     expects: "an address that begins with http:// or https://",
@@ -176,6 +180,7 @@ export class ServerConfig extends Context.Service<ServerConfig, ServerSettings>(
       anthropicModel: decode(settings.anthropicModel),
       clusterAddress: decode(settings.clusterAddress),
       paymentProviderUrl: decode(settings.paymentProviderUrl),
+      dataset: decode(settings.dataset),
       publicUrl: decode(settings.publicUrl),
       logLevel: decode(settings.logLevel),
     }),

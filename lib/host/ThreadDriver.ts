@@ -168,14 +168,14 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId) {
       }),
     );
 
-  const postpone = (claim: Claim, reason: string) =>
+  const postpone = (claim: Claim, reason: string, delaySeconds = backoffSeconds(claim.lostAttempts)) =>
     ledger
       .postpone({
         tenantId: claim.tenantId,
         threadId: claim.threadId,
         submissionId: claim.submissionId,
         epoch: claim.epoch,
-        delaySeconds: backoffSeconds(claim.lostAttempts),
+        delaySeconds,
         reason: reason.slice(0, 500),
       })
       // The store is what failed, or a newer owner has the thread: the sweeper finds it in either case.
@@ -188,7 +188,11 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId) {
       yield* postpone(claim, `No agent named ${claim.agentId} is registered in this host.`);
       return false;
     }
-    const exit = yield* Effect.exit(attempt(claim, agent.value));
+    const exit = yield* attempt(claim, agent.value).pipe(
+      // Handing over: whoever drives the thread next takes it up at once.
+      Effect.onInterrupt(() => postpone(claim, "This process let go of the thread.", 0)),
+      Effect.exit,
+    );
     if (Exit.isSuccess(exit)) return true;
     if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>);
     const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;

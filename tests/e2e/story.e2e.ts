@@ -73,10 +73,11 @@ test("[scenario 10][C001] a newcomer signs in by the link, approves a refund, an
   await expect(page.getByText("Refund $129.90 for order #W1000001").first()).toBeVisible();
   await expect(page.getByText('"129.90"').first()).toBeVisible();
   await shoot("approvals");
-  const approve = page.getByRole("button", { name: /^Approve/ });
+  // A card that has just appeared takes no decision for 300 ms, and one press only arms.
   await page.waitForTimeout(400);
-  await approve.click();
-  await approve.click();
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await page.waitForTimeout(600);
+  await page.getByRole("button", { name: "Press again to approve" }).click();
   await expect(page.getByText(/approved/).first()).toBeVisible();
   await page.goto(`${server.origin}/runs/${runId}`);
   await expect(page.getByText("completed").first()).toBeVisible({ timeout: 30_000 });
