@@ -12,7 +12,6 @@ export const filterNames = [
   "to",
   "threadId",
 ] as const;
-export type FilterName = (typeof filterNames)[number];
 
 export interface AddressReader {
   readonly get: (name: string) => string | undefined;

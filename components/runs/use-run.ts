@@ -3,10 +3,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { applyToRun } from "#lib/client/apply-run-event.ts";
-import { catchUpRun } from "#lib/client/catch-up.ts";
+import { catchUpRun, isTooOld } from "#lib/client/catch-up.ts";
 import { readEvent } from "#lib/client/event-stream.ts";
 import { keys } from "#lib/client/query-keys.ts";
-import { callKey, type CallProgress, type RunSnapshot } from "#lib/client/run-snapshot.ts";
+import { type CallProgress, type RunSnapshot } from "#lib/client/run-snapshot.ts";
 
 /** One run, kept live by the event stream. */
 export function useRun(runId: string) {
@@ -14,12 +14,12 @@ export function useRun(runId: string) {
   const client = useQueryClient();
   return useQuery({
     queryKey: keys.run(runId),
-    queryFn: async ({ signal }) =>
-      catchUpRun(
-        await api.run(runId, signal),
-        client.getQueryData<RunSnapshot>(keys.run(runId)),
-        recent,
-      ),
+    queryFn: async ({ signal }) => {
+      const answer = await api.run(runId, signal);
+      // So many events came meanwhile that some are not kept: only a newer answer can be trusted.
+      const detail = isTooOld(answer.asOf, recent) ? await api.run(runId, signal) : answer;
+      return catchUpRun(detail, client.getQueryData<RunSnapshot>(keys.run(runId)), recent);
+    },
     // A snapshot holds class instances and is compared by the reducers themselves.
     structuralSharing: false,
   });
@@ -73,5 +73,3 @@ const joined = (
   }
   return all;
 };
-
-export { callKey };

@@ -50,13 +50,3 @@ export const ApprovalStateBadge = ({ state }: { state: ApprovalState }) => (
 export const RiskBadge = ({ risk, compact = false }: { risk: Risk; compact?: Compact }) => (
   <StatusBadge look={riskLook[risk]} compact={compact} />
 );
-
-/** A short bar filled as the state says; beside it the state must stand in words. */
-export function StatusBar({ look, className = "" }: { look: StatusLook; className?: string }) {
-  return (
-    <span
-      aria-hidden
-      className={`${toneClass[look.tone]} ${look.fill} block rounded-sm ${className}`}
-    />
-  );
-}

@@ -1,0 +1,216 @@
+/** The console on the built product: every page in every state, by keyboard, by two operators, and over broken lines. */
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect, test } from "@playwright/test";
+import { type LaunchedServer, launchReady } from "../support/launched-server.ts";
+import { ConsolePage, consolePages } from "./pages/console-page.ts";
+
+const hostile =
+  'Refund \u202Egpj.exe\u202C <img src=x onerror="window.ran=1"><script>window.ran=1</script> a\u200Bb';
+
+let folder: string;
+let server: LaunchedServer;
+let ana: ConsolePage;
+
+test.describe.configure({ mode: "serial" });
+
+test.beforeAll(async ({ browser }) => {
+  test.setTimeout(420_000);
+  folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-console-"));
+  server = await launchReady({ dataFolder: folder, patience: 400_000 });
+  ana = await ConsolePage.signedIn(browser, server.origin, server.signInLink ?? "");
+  const { items } = await ana.read("/agents");
+  for (const example of items[0].examples) await ana.start(example.input, example.id);
+  await ana.start(hostile, "hostile");
+  // Everything that waits for a person does so now; the rest has ended.
+  await expect
+    .poll(async () => (await ana.read("/runs?state=running&state=queued")).items.length, {
+      timeout: 60_000,
+    })
+    .toBe(0);
+});
+test.afterAll(async () => {
+  await ana?.context.close();
+  await server?.end("SIGTERM");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("every page is clean for axe and fits its window in both themes, on a phone and at 200 % zoom", async () => {
+  test.setTimeout(400_000);
+  const windows = [
+    ["desktop", 1280, 800],
+    ["phone", 390, 844],
+    ["zoomed", 640, 400],
+  ] as const;
+  for (const scheme of ["light", "dark"] as const) {
+    await ana.page.emulateMedia({ colorScheme: scheme });
+    for (const [address, heading] of consolePages) {
+      await ana.open(address);
+      await expect(ana.page.getByRole("heading", { level: 1, name: heading })).toBeAttached();
+      await ana.isLive();
+      await ana.shoot(`${heading.toLowerCase().replace(" ", "-")}-${scheme}`);
+      await ana.isAccessible(`${address} ${scheme}`);
+      for (const [name, width, height] of windows) {
+        await ana.page.setViewportSize({ width, height });
+        await ana.fits(`${address} ${name}`);
+      }
+      await ana.page.setViewportSize({ width: 1280, height: 800 });
+    }
+  }
+  await ana.page.emulateMedia({ colorScheme: "light" });
+  expect(ana.faults).toEqual([]);
+});
+
+test("[C106] loading, failed, forbidden and empty lists each say which they are, and are clean for axe", async () => {
+  test.setTimeout(200_000);
+  const { page } = ana;
+  const lists = ["approvals", "runs", "unknowns", "denials"] as const;
+  const empty = { items: [], count: { value: 0, capped: false }, asOf: 0 };
+  const states = {
+    failed: {
+      status: 503,
+      json: { _tag: "StoreUnavailable", message: "The database refused." },
+      says: "The database does not answer",
+    },
+    forbidden: {
+      status: 403,
+      json: { _tag: "Forbidden", message: "Not yours.", needs: "operator" },
+      says: "Your role does not show this",
+    },
+    empty: {
+      status: 200,
+      json: empty,
+      says: /Nothing waits for you|No run yet|No effect is in doubt|Nothing to look at/,
+    },
+  };
+  for (const list of lists) {
+    for (const [state, { status, json, says }] of Object.entries(states)) {
+      await page.route(`**/api/v1/${list}?*`, (route) => route.fulfill({ status, json }));
+      await ana.open(`/${list}`);
+      await expect(page.getByText(says).first()).toBeVisible();
+      if (list === "approvals") await ana.isAccessible(`${list} ${state}`);
+      await page.unroute(`**/api/v1/${list}?*`);
+    }
+    await page.route(`**/api/v1/${list}?*`, () => {});
+    await ana.open(`/${list}`);
+    await expect(page.getByRole("status", { name: /Loading/ })).toBeVisible();
+    if (list === "approvals") await ana.isAccessible(`${list} loading`);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  }
+});
+
+test("[C054][C055][C056] hostile text is drawn as text with its hidden characters written out", async () => {
+  const { page } = ana;
+  await ana.open("/runs?text=Refund%20%E2%80%AE");
+  await ana.open("/runs");
+  await expect(page.getByText("\\u{202E}").first()).toBeVisible();
+  await expect(page.getByText("<script>window.ran=1</script>").first()).toBeAttached();
+  await page.getByText("\\u{202E}").first().click({ force: true });
+  await page.waitForURL(/\/runs\/run_/);
+  await expect(page.getByText("\\u{200B}").first()).toBeVisible();
+  expect(await page.evaluate(() => "ran" in window)).toBe(false);
+  expect(ana.faults).toEqual([]);
+});
+
+test("[C061] fast typing and a double click decide nothing", async () => {
+  const { page } = ana;
+  await ana.open("/approvals");
+  const approve = page.getByRole("button", { name: /approve/i });
+  await expect(approve).toBeVisible();
+  await page.waitForTimeout(500);
+  await page.keyboard.type("banana a a a");
+  await page.keyboard.press("a");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Escape");
+  await ana.open("/approvals");
+  await page.waitForTimeout(500);
+  await approve.dblclick();
+  await page.waitForTimeout(1_000);
+  const { items } = await ana.read("/approvals?state=approved");
+  expect(items).toEqual([]);
+});
+
+test("[C039] a hung decision says that it is checking and never shows what the server has not confirmed", async () => {
+  const { page } = ana;
+  await page.route("**/decision", () => {});
+  await ana.open("/approvals");
+  const approve = page.getByRole("button", { name: /approve/i });
+  await expect(approve).toBeVisible();
+  await page.waitForTimeout(500);
+  await approve.click();
+  await approve.click();
+  await expect(page.locator('[data-sending="checking"]')).toBeVisible();
+  await expect(page.getByText("No confirmation came back")).toBeVisible({ timeout: 20_000 });
+  await expect(page.locator("[data-outcome]")).toHaveCount(0);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("[C108] a call is approved by keyboard alone, and only the second press decides", async () => {
+  const { page } = ana;
+  await ana.open("/runs");
+  await ana.isLive();
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.waitForURL(/\/approvals/);
+  await expect(page.getByRole("button", { name: /approve/i })).toBeVisible();
+  await page.waitForTimeout(400);
+  await page.keyboard.press("a");
+  await expect(page.getByRole("button", { name: "Press again to approve" })).toBeFocused();
+  await page.waitForTimeout(400);
+  await page.keyboard.press("Enter");
+  await expect(page.locator('[data-outcome="approved"]')).toBeVisible();
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "Keys" })).toBeVisible();
+  await ana.isAccessible("the sheet of keys");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.getByPlaceholder(/Page, run id/).fill("Audit");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/audit/);
+});
+
+test("[C008][C022] of two operators one wins, and the other is told who, without a reload", async ({
+  browser,
+}) => {
+  const { page } = ana;
+  const ben = await ConsolePage.signedIn(
+    browser,
+    server.origin,
+    await ana.linkFor("Ben Okoro", "decider"),
+  );
+  const { items } = await ana.read("/approvals");
+  const request = `/approvals?request=${items[0].requestId}`;
+  await ana.open(request);
+  await ben.open(request);
+  await ana.isLive();
+  await expect(page.getByRole("button", { name: /^Approve/ })).toBeVisible();
+  await ben.page.getByRole("button", { name: /Deny/ }).click();
+  await ben.page
+    .getByRole("textbox", { name: "Why not" })
+    .fill("The customer has to send a photo first.");
+  await ben.page.getByRole("button", { name: /^Deny / }).click();
+  await expect(ben.page.locator('[data-outcome="denied"]')).toBeVisible();
+  await expect(page.locator('[data-outcome="denied"]')).toContainText("Ben Okoro");
+  await expect(page.getByRole("button", { name: /^Approve/ })).toHaveCount(0);
+  await ben.context.close();
+});
+
+test("[C064] when the line breaks the strip says so and locks decisions; afterwards the page equals a fresh load", async () => {
+  const { page, context } = ana;
+  await ana.open("/approvals");
+  await ana.isLive();
+  await expect(page.getByRole("button", { name: /^Approve/ })).toBeEnabled();
+  await context.setOffline(true);
+  await server.end("SIGTERM");
+  await expect(page.locator('[data-connection="retrying"]')).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole("button", { name: /^Approve/ })).toBeDisabled();
+  server = await launchReady({ dataFolder: folder, env: { PORT: new URL(server.origin).port } });
+  await context.setOffline(false);
+  await ana.isLive();
+  await expect(page.getByRole("button", { name: /^Approve/ })).toBeEnabled();
+  const shown = await page.locator("[data-request]").count();
+  await page.reload();
+  await expect(page.locator("[data-request]")).toHaveCount(shown);
+});
