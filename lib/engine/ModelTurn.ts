@@ -12,12 +12,12 @@ import * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Prompt from "effect/unstable/ai/Prompt";
 import type * as Response from "effect/unstable/ai/Response";
 import type * as Tool from "effect/unstable/ai/Tool";
-import { AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
+import { type AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
-import { parseJson } from "#lib/contract/json/secure-parse.ts";
-import { addPart, completeResponse, makeDraft, type ResponseDraft, type WholeResponse } from "./model-response.ts";
+import { rejectedCall, unreadable } from "./rejected-call.ts";
+import { addPart, completeResponse, makeDraft, type WholeResponse } from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
 import { storableArguments } from "./ToolArguments.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
@@ -71,46 +71,6 @@ const assistantContent = Effect.fnUntraced(function* (
   return content;
 });
 
-/**
- * Upstream fails a whole response over one call that it cannot read, in words of
- * its own per provider; here the call is named (F-07, X-09, R36).
- */
-const rejectedCall = (
-  request: ModelRequest,
-  draft: ResponseDraft,
-  offered: ReadonlySet<string>,
-  error: AiError.AiError,
-): AgentToolCallRejected | undefined => {
-  const { reason } = error;
-  const unoffered = [...draft.begun].find(([, name]) => !offered.has(name));
-  if (unoffered !== undefined) return rejectUnoffered(request, { id: unoffered[0], name: unoffered[1] });
-  if (reason._tag === "ToolNotFoundError") return rejectUnoffered(request, { id: "", name: reason.toolName });
-  if (reason._tag !== "ToolParameterValidationError") return undefined;
-  const [id, name] = [...draft.begun].findLast(([, begun]) => begun === reason.toolName) ?? ["", reason.toolName];
-  const text = draft.argumentTexts.get(id)?.join("");
-  const parsed = text === undefined ? undefined : parseJson(text);
-  const fault = parsed !== undefined && Result.isFailure(parsed) ? ` ${parsed.failure.message}` : "";
-  return new AgentToolCallRejected({
-    toolCallId: id.slice(0, 128),
-    toolName: name.slice(0, 128),
-    reason: "malformed-arguments",
-    message: `The arguments of ${name.slice(0, 128)} (call ${id.slice(0, 128)}) are not JSON that can be used.${fault} Nothing of its batch was started.`,
-  });
-};
-
-const rejectUnoffered = (
-  request: ModelRequest,
-  call: { readonly id: string; readonly name: string },
-): AgentToolCallRejected => {
-  const isRegistered = Object.hasOwn(request.tools, call.name);
-  return new AgentToolCallRejected({
-    toolCallId: call.id.slice(0, 128),
-    toolName: call.name.slice(0, 128),
-    reason: isRegistered ? "unexposed-tool" : "unknown-tool",
-    message: `The model called ${JSON.stringify(call.name.slice(0, 128))}, which ${isRegistered ? "this request did not offer" : "is no tool of this agent"}. Nothing of its batch was started.`,
-  });
-};
-
 /** Passing reasons only: a response that was wrong is wrong again, and asking twice costs twice. */
 const isTransient = (error: AiError.AiError): boolean => {
   switch (error.reason._tag) {
@@ -152,12 +112,14 @@ export const askModel = (
         disableToolCallResolution: true,
       }) as Stream.Stream<Response.AnyPart, AiError.AiError, LanguageModel.LanguageModel>;
       yield* parts.pipe(
+        // A provider's reader that throws has met a response it does not know; that is no defect of this run.
+        Stream.catchDefect((defect) => Stream.fail(unreadable(defect))),
         Stream.runForEach((part) => {
           const added = addPart(draft, part);
           if (Result.isFailure(added)) return Effect.fail(added.failure);
           return part.type === "text-delta" ? request.onText(part.delta) : Effect.void;
         }),
-        Effect.mapError((error) => (AiError.isAiError(error) ? (rejectedCall(request, draft, offered, error) ?? error) : error)),
+        Effect.mapError((error) => rejectedCall(request.tools, offered, draft, error) ?? error),
       );
       const whole = completeResponse(draft);
       if (Result.isFailure(whole)) return yield* whole.failure;
