@@ -51,7 +51,6 @@ if (wanted["no-build"] !== true) {
 
 process.env.NODE_ENV = "production";
 process.env.NEXT_TELEMETRY_DISABLED = "1";
-process.setSourceMapsEnabled(true);
 // What the server reports as its start-up time begins here.
 performance.mark("effect-agent/built");
 await import("../dist/server/main.js");
