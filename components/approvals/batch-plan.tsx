@@ -40,7 +40,7 @@ export function BatchPlan({ detail }: { detail: ApprovalDetail }) {
               aria-current={own}
             >
               <span className="mono w-6 text-right text-soft">{call.index + 1}</span>
-              <span className="w-40">
+              <span className="flex w-40">
                 <CallStateBadge state={call.state} />
               </span>
               <code className={own ? "font-semibold" : ""}>

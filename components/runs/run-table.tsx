@@ -112,7 +112,7 @@ const headings = [
 ] as const;
 
 const columns =
-  "grid items-center gap-x-3 px-4 grid-cols-[auto_minmax(0,1fr)_auto] md:grid-cols-[168px_minmax(0,1fr)_110px_56px_80px_150px_110px]";
+  "grid items-center gap-x-3 px-4 grid-cols-[auto_minmax(0,1fr)_auto] md:grid-cols-[152px_minmax(0,1fr)_90px_44px_64px_144px_92px]";
 const wide = "max-md:hidden";
 
 function Cells({ row }: { row: RunListItem }) {
@@ -121,22 +121,24 @@ function Cells({ row }: { row: RunListItem }) {
       <span role="cell" className="flex min-w-0 items-center overflow-hidden">
         <RunStateBadge state={row.state} compact="when-narrow" />
       </span>
-      <span role="cell" className="min-w-0 truncate">
+      <span role="cell" className="flex min-w-0 items-center gap-2">
         <Link
           href={`/runs/${encodeURIComponent(row.runId)}`}
           prefetch={false}
-          className="font-medium after:absolute after:inset-0 hover:underline"
+          className="min-w-0 truncate font-medium after:absolute after:inset-0 hover:underline"
         >
           {row.title === "" ? "untitled" : <VisibleText text={row.title} line />}
         </Link>
         {row.failureTag === null ? null : (
-          <code className="ml-2 text-danger">{row.failureTag}</code>
+          <code className="max-w-[45%] shrink-0 truncate text-danger">{row.failureTag}</code>
         )}
         {row.pendingApprovals === 0 ? null : (
-          <span className="ml-2 text-attention">{countText(row.pendingApprovals)} to approve</span>
+          <span className="shrink-0 text-attention">
+            {countText(row.pendingApprovals)} to approve
+          </span>
         )}
         {row.openUnknowns === 0 ? null : (
-          <span className="ml-2 text-attention">{countText(row.openUnknowns)} in doubt</span>
+          <span className="shrink-0 text-attention">{countText(row.openUnknowns)} in doubt</span>
         )}
       </span>
       <span role="cell" className={`${wide} truncate text-soft`}>
