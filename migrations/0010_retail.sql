@@ -98,6 +98,8 @@ CREATE TABLE retail.provider_requests (
   amount_cents       bigint NOT NULL CHECK (amount_cents > 0),
   reason             text NOT NULL,
   state              text NOT NULL DEFAULT 'requested' CHECK (state IN ('requested', 'completed', 'declined', 'not sent')),
+  -- Tries under the key since it was last known not to be sent: with two, one that was not sent proves nothing.
+  tries              integer NOT NULL DEFAULT 1,
   provider_id        text,
   decline_reason     text,
   requested_at       timestamptz NOT NULL DEFAULT now(),

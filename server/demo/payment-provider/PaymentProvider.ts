@@ -20,22 +20,22 @@ import {
   type RequestKind,
 } from "./provider-contract.ts";
 
-/** The provider was certainly not asked: nothing happened. */
+/** This request certainly reached nobody who could book it. An earlier one under its key may have. */
 export class ProviderNotAsked extends Schema.TaggedError<ProviderNotAsked>()("ProviderNotAsked", {
   why: Schema.String,
 }) {
   override get message(): string {
-    return `The payment provider could not be asked (${this.why}), so no money moved.`;
+    return `The payment provider was not asked (${this.why}), so this request moved no money.`;
   }
 }
 
-/** The request went out and no answer came back: money may have moved. */
+/** No answer says what became of the key: money may have moved. */
 export class ProviderSilent extends Schema.TaggedError<ProviderSilent>()("ProviderSilent", {
   idempotencyKey: Schema.String,
   why: Schema.String,
 }) {
   override get message(): string {
-    return `The payment provider was asked under the key ${this.idempotencyKey} and gave no answer (${this.why}): the money may or may not have moved.`;
+    return `The payment provider was asked under the key ${this.idempotencyKey} and did not say what became of it (${this.why}): the money may or may not have moved.`;
   }
 }
 
@@ -109,7 +109,9 @@ const makeClient = (baseUrl: string) =>
         const refusal = yield* decodeRefusal(response).pipe(
           Effect.orElseSucceed(() => ({ error: `status ${response.status}` })),
         );
-        return yield* new ProviderNotAsked({ why: `it refused the request: ${refusal.error}` });
+        const why = `it refused the request: ${refusal.error}`;
+        // 409: something was booked under the key before, so this is no proof of nothing.
+        return yield* response.status === 409 ? silent(why) : new ProviderNotAsked({ why });
       }
       return yield* silent(`it answered with status ${response.status}`);
     });

@@ -13,7 +13,7 @@ import { formatCents, type Cents } from "../data/money.ts";
 import { PaymentProvider } from "../payment-provider/PaymentProvider.ts";
 import type { LedgerEntry, RequestKind } from "../payment-provider/provider-contract.ts";
 import { findCustomer, methodOf } from "./customers.ts";
-import { lockOrder } from "./orders.ts";
+import { lockOrder, type OrderRow } from "./orders.ts";
 import { refuse } from "./Refusal.ts";
 
 export interface MoneyMove {
@@ -25,6 +25,8 @@ export interface MoneyMove {
 
 const SumRow = Schema.Struct({ cents: Schema.Int });
 const decodeSum = Schema.decodeUnknownEffect(Schema.Array(SumRow));
+const TriesRow = Schema.Struct({ tries: Schema.Int });
+const decodeTries = Schema.decodeUnknownEffect(Schema.Tuple([TriesRow]));
 const KeyRow = Schema.Struct({ key: Schema.String });
 const decodeKey = Schema.decodeUnknownEffect(Schema.Array(KeyRow));
 
@@ -55,7 +57,34 @@ const refundableCents = Effect.fn("moneyRequests.refundable")(function* (
   return row?.cents ?? 0;
 });
 
-/** Checks the move and writes it down, under the order's lock. */
+/** Whether the money may move at all: an own method, and no more than is left to refund. */
+const check = Effect.fn("moneyRequests.check")(function* (
+  kind: RequestKind,
+  key: string,
+  move: MoneyMove,
+  order: OrderRow,
+) {
+  const method = yield* methodOf(yield* findCustomer(order.user_id), move.payment_method_id);
+  if (kind === "charge") return;
+  const original = order.payments.some((line) => line.payment_method_id === move.payment_method_id);
+  if (!original && method.source !== "gift_card") {
+    return yield* refuse(
+      "payment method should be either the original payment method or a gift card",
+    );
+  }
+  const refundable = yield* refundableCents(move.order_id, key);
+  if (move.cents > refundable) {
+    return yield* refuse(
+      `only ${formatCents(Math.max(0, refundable))} of order ${move.order_id} can still be refunded`,
+    );
+  }
+});
+
+/**
+ * Writes the move down, under the order's lock. Only a first try is checked: once
+ * a request may have been sent, a refusal would claim that no money moved. What
+ * was certainly not sent is a first try again.
+ */
 const register = Effect.fn("moneyRequests.register")(function* (
   kind: RequestKind,
   key: string,
@@ -63,26 +92,17 @@ const register = Effect.fn("moneyRequests.register")(function* (
 ) {
   const sql = yield* SqlClient.SqlClient;
   const order = yield* lockOrder(move.order_id);
-  const method = yield* methodOf(yield* findCustomer(order.user_id), move.payment_method_id);
-  if (kind === "refund") {
-    const original = order.payments.some(
-      (line) => line.payment_method_id === move.payment_method_id,
-    );
-    if (!original && method.source !== "gift_card") {
-      return yield* refuse(
-        "payment method should be either the original payment method or a gift card",
-      );
-    }
-    const refundable = yield* refundableCents(move.order_id, key);
-    if (move.cents > refundable) {
-      return yield* refuse(
-        `only ${formatCents(Math.max(0, refundable))} of order ${move.order_id} can still be refunded`,
-      );
-    }
-  }
-  yield* sql`INSERT INTO retail.provider_requests (idempotency_key, kind, order_id, payment_method_id, amount_cents, reason)
-    VALUES (${key}, ${kind}, ${move.order_id}, ${move.payment_method_id}, ${move.cents}, ${move.reason})
-    ON CONFLICT (idempotency_key) DO NOTHING`;
+  const [row] = yield* decodeTries(
+    yield* sql`INSERT INTO retail.provider_requests AS r
+        (idempotency_key, kind, order_id, payment_method_id, amount_cents, reason)
+      VALUES (${key}, ${kind}, ${move.order_id}, ${move.payment_method_id}, ${move.cents}, ${move.reason})
+      ON CONFLICT (idempotency_key) DO UPDATE SET
+        tries = CASE r.state WHEN 'not sent' THEN 1 ELSE r.tries + 1 END,
+        state = CASE r.state WHEN 'not sent' THEN 'requested' ELSE r.state END,
+        answered_at = CASE r.state WHEN 'not sent' THEN NULL ELSE r.answered_at END
+      RETURNING tries`,
+  );
+  if (row.tries === 1) yield* check(kind, key, move, order);
 });
 
 /** Writes down the provider's answer. */
@@ -96,9 +116,26 @@ export const settleMoneyRequest = Effect.fn("moneyRequests.settle")(function* (
     WHERE idempotency_key = ${key}`;
 });
 
+/**
+ * Frees the amount of a request that was certainly not sent. Only where no other
+ * try was made under the key: that one may have been sent, whatever this one was.
+ */
 const settleNotSent = Effect.fn("moneyRequests.settleNotSent")(function* (key: string) {
   const sql = yield* SqlClient.SqlClient;
-  yield* sql`UPDATE retail.provider_requests SET state = 'not sent', answered_at = now() WHERE idempotency_key = ${key}`;
+  const freed =
+    yield* sql`UPDATE retail.provider_requests SET state = 'not sent', answered_at = now()
+    WHERE idempotency_key = ${key} AND state = 'requested' AND tries = 1 RETURNING tries`;
+  return freed.length > 0;
+});
+
+/** The provider was not asked by this try; whether that says anything depends on the tries before it. */
+const notAsked = Effect.fn("moneyRequests.notAsked")(function* (key: string, why: string) {
+  if (yield* settleNotSent(key)) {
+    return yield* refuse(`The payment provider could not be asked (${why}), so no money moved.`);
+  }
+  return yield* unknownOutcome(
+    `The payment provider was asked before under the key ${key} and cannot be asked again (${why}): the money may or may not have moved.`,
+  );
 });
 
 export const describeDecline = (kind: RequestKind, amount: string, reason: string | null): string =>
@@ -123,8 +160,7 @@ export const moveMoney = Effect.fn("moneyRequests.move")(function* (
     })
     .pipe(
       Effect.catchTags({
-        ProviderNotAsked: (error) =>
-          Effect.andThen(settleNotSent(key), Effect.fail(refuse(error.message))),
+        ProviderNotAsked: ({ why }) => notAsked(key, why),
         ProviderSilent: (error) => unknownOutcome(error.message),
       }),
     );
