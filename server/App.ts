@@ -1,6 +1,6 @@
 /** The only file that wires live layers: from settings and surroundings to a listening host. */
 import { NodeServices } from "@effect/platform-node";
-import { Effect, Layer, Option } from "effect";
+import { Effect, Layer, Option, Random } from "effect";
 import { Model } from "effect/unstable/ai";
 import type { Sharding } from "effect/unstable/cluster";
 import * as Agent from "#lib/agent/Agent.ts";
@@ -12,7 +12,7 @@ import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
 import { holdHostLock } from "#server/cluster/host-lock.ts";
 import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
 import { sweeperLayer } from "#server/cluster/Sweeper.ts";
-import { threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
+import { drainLayer, threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
 import { ServerConfig } from "#server/Config.ts";
 import { shopLayer } from "#server/demo/data/shop-layer.ts";
 import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.ts";
@@ -99,13 +99,20 @@ const placementLayer = Layer.unwrap(
 const makeWorkerId = Effect.gen(function* () {
   const { clusterAddress } = yield* ServerConfig;
   const address = Option.getOrElse(clusterAddress, () => "this-host");
-  return { address, workerId: WorkerId.make(`worker-${address.replaceAll(/[^A-Za-z0-9.-]/g, "-")}-${process.pid}`) };
+  // A container's process always has the same number, so each start also has a part of its own.
+  const start = yield* Random.nextIntBetween(0, 2 ** 32);
+  const place = address.replaceAll(/[^A-Za-z0-9.-]/g, "-");
+  return { address, workerId: WorkerId.make(`worker-${place}-${process.pid}-${start.toString(36)}`) };
 });
+
+/** How long calls in flight may take to end when the host stops; the launcher ends everything at 5 s. */
+const drainMillis = 3_000;
 
 /** Threads are placed, driven, swept and counted; `Wakes` is what the API rings. */
 const workLayer = Layer.unwrap(
   Effect.map(makeWorkerId, ({ address, workerId }) =>
-    Layer.mergeAll(threadEntityLayer, sweeperLayer, heartbeatLayer(workerId, address)).pipe(
+    Layer.mergeAll(drainLayer(drainMillis), sweeperLayer, heartbeatLayer(workerId, address)).pipe(
+      Layer.provide(threadEntityLayer),
       Layer.provide(ThreadDriver.layer(workerId)),
       Layer.provideMerge(wakesLayer),
     ),

@@ -83,6 +83,8 @@ export class SubmissionLedger extends Context.Service<
       readonly epoch: number;
       readonly delaySeconds: number;
       readonly reason: string;
+      /** False: the claim was not this run's fault and is not counted as a lost attempt. Default true. */
+      readonly counts?: boolean;
     }) => Effect.Effect<void, StoreError>;
     /** Threads with something due, oldest first, at most `limit` (1 to 1,000), of every tenant. */
     readonly due: (

@@ -6,7 +6,14 @@
  */
 import type { RecordOf } from "../contract/records.ts";
 import type { RecoveryDecision } from "../contract/status.ts";
-import { awaitsDecision, type CallEvidence, isInDoubt, type RunEvidence, type TurnEvidence } from "./run-state.ts";
+import {
+  awaitsDecision,
+  type CallEvidence,
+  isInDoubt,
+  type RunEvidence,
+  type TurnEvidence,
+  unrecordedDoubts,
+} from "./run-state.ts";
 
 type Settlement = Pick<RecordOf<"RunSettled">, "outcome" | "finishReason" | "failure" | "exhausted">;
 
@@ -38,13 +45,19 @@ const settle = (
   _tag: "Settle",
   settlement,
   turn,
-  inDoubt: turn === undefined ? [] : turn.calls.filter((call) => isInDoubt(call) && call.unknown === undefined),
+  inDoubt: unrecordedDoubts(turn),
 });
 
 const failed = (
   finishReason: Settlement["finishReason"],
   failure: NonNullable<Settlement["failure"]>,
 ): Settlement => ({ outcome: "failed", finishReason, failure });
+
+const aborted = (reason: string): Settlement => ({
+  outcome: "aborted",
+  finishReason: "aborted",
+  failure: { errorTag: "RunAborted", message: reason },
+});
 
 /**
  * @param attempt the number of the attempt that asks; a preparation by an
@@ -54,7 +67,7 @@ export const decideNext = (evidence: RunEvidence, attempt: number): NextAct => {
   if (evidence.settled !== undefined) return { _tag: "Done", settled: evidence.settled };
   const turn = evidence.turns.at(-1);
   if (evidence.abort !== undefined) {
-    return settle(turn, { outcome: "aborted", finishReason: "aborted" });
+    return settle(turn, aborted(evidence.abort.reason));
   }
   if (evidence.opened === undefined) return { _tag: "Open" };
   if (turn === undefined) return { _tag: "AskModel", turn: 1 };
@@ -66,7 +79,7 @@ export const decideNext = (evidence: RunEvidence, attempt: number): NextAct => {
 
 const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
   const aborting = turn.calls.find((call) => call.resolved?.resolution === "abort-submission");
-  if (aborting !== undefined) return settle(turn, { outcome: "aborted", finishReason: "aborted" });
+  if (aborting !== undefined) return settle(turn, aborted(aborting.resolved?.reason ?? ""));
   const refusal = refusedBatch(turn);
   if (refusal !== undefined) return settle(turn, refusal);
   const open = turn.calls.filter((call) => call.settled === undefined && !call.declared.providerExecuted);
@@ -90,6 +103,31 @@ const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
   return { _tag: "Execute", turn, calls: open };
 };
 
+/**
+ * The denial or expiry that ends the run, in the words everybody is told. Only once
+ * nothing of its batch is left asking (A-06, A-07).
+ */
+export const terminalDenialOf = (
+  turn: TurnEvidence,
+):
+  | { readonly call: CallEvidence; readonly decided: RecordOf<"ApprovalDecided">; readonly message: string }
+  | undefined => {
+  if (turn.calls.some(awaitsDecision)) return undefined;
+  for (const call of turn.calls) {
+    const { declared, decided, requested } = call;
+    if (requested?.request.denial !== "terminal" || decided === undefined || decided.decision === "approved") continue;
+    return {
+      call,
+      decided,
+      message:
+        decided.decision === "expired"
+          ? `Nobody decided the call of ${declared.toolName} before its approval expired.`
+          : `${decided.actor.name} denied the call of ${declared.toolName}: ${decided.reason}`,
+    };
+  }
+  return undefined;
+};
+
 /** A terminal denial, a policy denial, a failed check or a propagated failure ends the run (A-06, Z-04, F-01). */
 const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
   for (const call of turn.calls) {
@@ -108,19 +146,11 @@ const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
       });
     }
   }
-  const terminal = turn.calls.find(
-    (call) =>
-      call.requested?.request.denial === "terminal" &&
-      (call.decided?.decision === "denied" || call.decided?.decision === "expired"),
-  );
-  // The other calls of the batch are decided first, so that nothing is left asking (A-06).
-  if (terminal !== undefined && !turn.calls.some(awaitsDecision)) {
-    const expired = terminal.decided?.decision === "expired";
+  const terminal = terminalDenialOf(turn);
+  if (terminal !== undefined) {
     return failed("approval-denied", {
-      errorTag: expired ? "AgentToolApprovalExpired" : "AgentToolApprovalDenied",
-      message: expired
-        ? `Nobody decided the call of ${terminal.declared.toolName} before its approval expired.`
-        : `${terminal.decided?.actor.name ?? "An operator"} denied the call of ${terminal.declared.toolName}: ${terminal.decided?.reason ?? ""}`,
+      errorTag: terminal.decided.decision === "expired" ? "AgentToolApprovalExpired" : "AgentToolApprovalDenied",
+      message: terminal.message,
     });
   }
   const propagated = turn.calls.find((call) => call.settled?.failureHandling === "propagated");

@@ -117,7 +117,8 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
     case "ToolCallSettled":
       return updateCall(evidence, record, (call) => ({ ...call, settled: call.settled ?? record }));
     case "ToolCallUnknown":
-      return updateCall(evidence, record, (call) => ({ ...call, unknown: record }));
+      // A new doubt is not answered by what somebody said of an earlier one.
+      return updateCall(evidence, record, (call) => ({ ...call, unknown: record, resolved: undefined }));
     case "UnknownResolved":
       return updateCall(evidence, record, (call) => ({ ...call, resolved: call.resolved ?? record }));
     case "AbortRequested":
@@ -142,6 +143,10 @@ export const foldRecords = (
 /** The call may have acted and nothing says how it ended. */
 export const isInDoubt = (call: CallEvidence): boolean =>
   call.prepared !== undefined && call.settled === undefined && call.resolved === undefined;
+
+/** Calls of a turn whose doubt nothing has recorded yet; a settlement records them (DU-09). */
+export const unrecordedDoubts = (turn: TurnEvidence | undefined): ReadonlyArray<CallEvidence> =>
+  turn?.calls.filter((call) => isInDoubt(call) && call.unknown === undefined) ?? [];
 
 /** The call waits for a person to answer its approval request. */
 export const awaitsDecision = (call: CallEvidence): boolean =>

@@ -72,7 +72,7 @@ const assistantContent = Effect.fnUntraced(function* (
 });
 
 /** Passing reasons only: a response that was wrong is wrong again, and asking twice costs twice. */
-const isTransient = (error: AiError.AiError): boolean => {
+export const isTransient = (error: AiError.AiError): boolean => {
   switch (error.reason._tag) {
     case "RateLimitError":
     case "NetworkError":

@@ -41,6 +41,8 @@ export interface RunContext {
   readonly services: Context.Context<never>;
   /** Asks each reconciler about a lost call; default says it cannot tell (DU-06). */
   readonly reconcile: (call: LostCall) => Effect.Effect<ReconcilerAnswer>;
+  /** Ends and awaits runs that are attached to this one, before it settles aborted or denied (SA-05); none by default. */
+  readonly joinChildren?: Effect.Effect<void>;
 }
 
 /** A call that had started when its process was lost. */

@@ -5,6 +5,7 @@
  */
 import * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
 import type { RunEvent } from "#lib/contract/events.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
@@ -15,8 +16,22 @@ import type {
   StoreError,
 } from "#lib/durable/StoreError.ts";
 
-/** Why facts could not be kept. The run stops where it is and settles nothing. */
-export type DurabilityError = FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError;
+/** The attempt ends for a passing reason outside the run, and a later one goes on: nothing is settled. */
+export class AttemptPostponed extends Schema.TaggedError<AttemptPostponed>()("AttemptPostponed", {
+  reason: Schema.String,
+}) {
+  override get message() {
+    return this.reason;
+  }
+}
+
+/** Why an attempt stops where it is and settles nothing: facts could not be kept, or it is too early to go on. */
+export type DurabilityError =
+  | FenceRejected
+  | JournalTailConflict
+  | JournalBatchConflict
+  | StoreError
+  | AttemptPostponed;
 
 export class RunDurability extends Context.Service<
   RunDurability,
@@ -36,6 +51,8 @@ export class RunDurability extends Context.Service<
     readonly answers: (
       requests: ReadonlyArray<RecordOf<"ApprovalRequested">>,
     ) => Effect.Effect<ReadonlyArray<RecordOf<"ApprovalDecided">>, DurabilityError>;
+    /** True where a passing failure of the model ends the attempt in place of the run. */
+    readonly postponesPassing: boolean;
     /** Milliseconds since 1970: the database's clock in a durable run, the runtime's otherwise. */
     readonly now: Effect.Effect<number>;
   }

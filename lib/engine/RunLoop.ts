@@ -6,11 +6,12 @@
  */
 import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
+import * as AiError from "effect/unstable/ai/AiError";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import { AgentToolApprovalDenied, AgentToolApprovalExpired } from "#lib/agent-error.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
-import { decideNext, explainRecovery, type NextAct } from "#lib/durable/decide-next.ts";
-import { foldRecords, type RunEvidence, type TurnEvidence } from "#lib/durable/run-state.ts";
+import { decideNext, explainRecovery, type NextAct, terminalDenialOf } from "#lib/durable/decide-next.ts";
+import { foldRecords, type RunEvidence, type TurnEvidence, unrecordedDoubts } from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { answerRecords } from "./answer.ts";
 import { answeredRecords } from "./answered-calls.ts";
@@ -18,7 +19,8 @@ import { executeBatch } from "./execute-batch.ts";
 import { withGuardedTracer } from "./guarded-tracer.ts";
 import { recoverCalls } from "./recover-calls.ts";
 import type { RunContext } from "./RunContext.ts";
-import { type DurabilityError, RunDurability } from "./RunDurability.ts";
+import { isTransient } from "./ModelTurn.ts";
+import { AttemptPostponed, type DurabilityError, RunDurability } from "./RunDurability.ts";
 import { checkEvidence } from "./stored-calls.ts";
 import { takeTurn } from "./take-turn.ts";
 import { budgetSettlement, failedSettlement, settlementRecords } from "./settlement-records.ts";
@@ -57,13 +59,14 @@ export const interpret = Effect.fnUntraced(function* (
         }),
       ),
   });
-  const startedAt = yield* outer.now;
-  const activeMillis = Effect.map(outer.now, (now) => state.evidence.activeMillis + (now - startedAt - state.waitedMillis));
   return yield* Effect.gen(function* () {
     if (state.evidence.settled === undefined) {
       yield* startAttempt(context, state, durability, deliver);
       yield* refuseCorruptEvidence(context, state, durability);
     }
+    // After the first append: only then does a durable run know the database's clock.
+    const startedAt = yield* outer.now;
+    const activeMillis = Effect.map(outer.now, (now) => state.evidence.activeMillis + (now - startedAt - state.waitedMillis));
     for (;;) {
       const next = decideNext(state.evidence, context.attempt);
       const end = yield* act(context, state, durability, next, yield* activeMillis);
@@ -159,28 +162,42 @@ const act = (
       });
     case "Settle":
       state.cause ??= terminalDenial(next.turn);
-      return Effect.as(
-        durability.record(
-          settlementRecords(context, next.turn, next.inDoubt, next.settlement, "run-ended"),
+      return joinsChildren(next.settlement.finishReason, context).pipe(
+        Effect.andThen(
+          durability.record(
+            settlementRecords(context, next.turn, next.inDoubt, next.settlement, "run-ended"),
+          ),
         ),
-        undefined,
+        Effect.as(undefined),
       );
   }
 };
 
+/** An abort or a denial settles a run only after what is attached to it has ended (SA-05). */
+const joinsChildren = (
+  finishReason: RecordOf<"RunSettled">["finishReason"],
+  context: RunContext,
+): Effect.Effect<void> =>
+  finishReason === "aborted" || finishReason === "denied" || finishReason === "approval-denied"
+    ? (context.joinChildren ?? Effect.void)
+    : Effect.void;
+
 /** A terminal denial is found in the records, so its error is made from them (A-06, A-07). */
 const terminalDenial = (turn: TurnEvidence | undefined): Cause.Cause<unknown> | undefined => {
-  for (const { declared, decided, requested } of turn?.calls ?? []) {
-    if (requested?.request.denial !== "terminal" || decided === undefined) continue;
-    const call = { toolCallId: declared.callId, toolName: declared.toolName, requestId: requested.requestId };
-    if (decided.decision === "denied") {
-      return Cause.fail(new AgentToolApprovalDenied({ ...call, message: `${decided.actor.name} denied the call of ${declared.toolName}: ${decided.reason}` }));
-    }
-    if (decided.decision === "expired") {
-      return Cause.fail(new AgentToolApprovalExpired({ ...call, message: `Nobody decided the call of ${declared.toolName} before its approval expired.`, expiredAt: decided.decidedAt }));
-    }
-  }
-  return undefined;
+  const terminal = turn === undefined ? undefined : terminalDenialOf(turn);
+  if (terminal === undefined) return undefined;
+  const { call, decided, message } = terminal;
+  const about = {
+    toolCallId: call.declared.callId,
+    toolName: call.declared.toolName,
+    requestId: decided.requestId,
+    message,
+  };
+  return Cause.fail(
+    decided.decision === "expired"
+      ? new AgentToolApprovalExpired({ ...about, expiredAt: decided.decidedAt })
+      : new AgentToolApprovalDenied(about),
+  );
 };
 
 const nextTurn = Effect.fnUntraced(function* (
@@ -203,9 +220,17 @@ const nextTurn = Effect.fnUntraced(function* (
   if (outcome._tag === "out-of-budget") {
     return yield* durability.record(settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"));
   }
+  if (durability.postponesPassing && outcome.finishReason === "model-failure" && isPassing(outcome.cause)) {
+    return yield* new AttemptPostponed({ reason: "The model could not be reached; the run is tried again later." });
+  }
   const { settlement, diagnostics } = failedSettlement(context, outcome.finishReason, turn, outcome.cause);
   return yield* durability.record(settlementRecords(context, undefined, [], settlement, "run-ended"), diagnostics);
 });
+
+const isPassing = (cause: Cause.Cause<unknown>): boolean => {
+  const error = cause.reasons.find(Cause.isFailReason)?.error;
+  return AiError.isAiError(error) && isTransient(error);
+};
 
 const execute = Effect.fnUntraced(function* (
   context: RunContext,
@@ -226,7 +251,7 @@ const execute = Effect.fnUntraced(function* (
     return undefined;
   }
   const turn = state.evidence.turns.at(-1);
-  const inDoubt = turn?.calls.filter((call) => call.prepared !== undefined && call.settled === undefined && call.unknown === undefined) ?? [];
+  const inDoubt = unrecordedDoubts(turn);
   if (batch._tag === "timeout") {
     const { maxDurationMillis } = context.definition.policy;
     const settlement = budgetSettlement(undefined, maxDurationMillis);
@@ -248,7 +273,7 @@ const settleCorrupt = (
 ): Effect.Effect<undefined, DurabilityError> => {
   state.cause = Cause.fail(error);
   const turn = state.evidence.turns.at(-1);
-  const inDoubt = turn?.calls.filter((call) => call.prepared !== undefined && call.settled === undefined && call.unknown === undefined) ?? [];
+  const inDoubt = unrecordedDoubts(turn);
   return Effect.as(
     durability.record(
       settlementRecords(

@@ -85,5 +85,6 @@ export const makeEphemeralDurability = (
       ),
     emit: observe,
     answers: answersBy(resolver, onResolverFailure),
+    postponesPassing: false,
     now: Clock.currentTimeMillis,
   });

@@ -4,6 +4,7 @@
  * a handler, and no doubt is ever turned into a failure.
  */
 import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
 import type { Actor, RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { idempotencyKeyOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
@@ -35,6 +36,9 @@ export const unknownRecord = (
   detail,
   afterSettlement,
 });
+
+/** How long a destination may take to say what became of a call. */
+const reconcilerTimeout = "30 seconds";
 
 const reconcilerActor: Actor = { kind: "policy", id: "reconciler", name: "Reconciler" };
 
@@ -95,7 +99,9 @@ export const recoverCalls = Effect.fnUntraced(function* (
         idempotencyKey: idempotencyKeyOf(positionOf(context, number, call)),
       })
       .pipe(
-        // A reconciler that breaks leaves the call open; it never guesses (DU-06).
+        Effect.timeoutOption(reconcilerTimeout),
+        Effect.map(Option.getOrElse((): ReconcilerAnswer => ({ _tag: "uncertain" }))),
+        // A reconciler that breaks or does not answer leaves the call open; it never guesses (DU-06).
         Effect.catchDefect(() => Effect.succeed<ReconcilerAnswer>({ _tag: "uncertain" })),
         Effect.map((answer) => verdictRecords(context, number, call, answer, now)),
       ),

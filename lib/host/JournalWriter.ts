@@ -82,7 +82,8 @@ export const makeJournalWriter = (
         );
       state.tail = receipt.tail;
       state.records.push(...records);
-      state.clockOffset = receipt.recordedAt - (yield* Clock.currentTimeMillis);
+      // A replayed answer tells the time of the first try, not of now.
+      if (!receipt.replayed) state.clockOffset = receipt.recordedAt - (yield* Clock.currentTimeMillis);
     });
 
     /** An append that has begun is always waited for: its answer decides what the tail is. */
@@ -127,6 +128,7 @@ export const makeJournalWriter = (
           }),
         // People decide after the attempt has let go; their rows arrive with the next claim.
         answers: () => Effect.succeed([]),
+        postponesPassing: true,
         now,
       }),
     };

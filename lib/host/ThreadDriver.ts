@@ -1,5 +1,5 @@
 /**
- * Drives one thread: claim its head, interpret it, and go on until nothing is
+ * Drives threads: claim a thread's head, interpret it, and go on until nothing is
  * due. Every claim is a new epoch, so two processes that both believe they drive
  * a thread cannot both write (PG-03).
  */
@@ -9,23 +9,18 @@ import * as Deferred from "effect/Deferred";
 import * as Effect from "effect/Effect";
 import * as Exit from "effect/Exit";
 import * as Layer from "effect/Layer";
-import * as LanguageModel from "effect/unstable/ai/LanguageModel";
-import * as Model from "effect/unstable/ai/Model";
 import * as Option from "effect/Option";
-import { ApprovalPolicy } from "#lib/approval/ApprovalPolicy.ts";
+import * as Semaphore from "effect/Semaphore";
+import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
+import * as Model from "effect/unstable/ai/Model";
 import type { TenantId, ThreadId, WorkerId } from "#lib/contract/ids.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
-import { Journal } from "#lib/durable/Journal.ts";
-import { foldRecords } from "#lib/durable/run-state.ts";
-import { FenceRejected, StoreError } from "#lib/durable/StoreError.ts";
+import type { Journal } from "#lib/durable/Journal.ts";
+import { FenceRejected } from "#lib/durable/StoreError.ts";
 import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { currentModelCodec } from "#lib/engine/ModelCodec.ts";
-import type { RunContext } from "#lib/engine/RunContext.ts";
-import { type DurabilityError, RunDurability } from "#lib/engine/RunDurability.ts";
-import { interpret, type RunEnd } from "#lib/engine/RunLoop.ts";
-import { settlementRecords } from "#lib/engine/settlement-records.ts";
-import { AgentRegistry, type RegisteredAgent } from "./AgentRegistry.ts";
-import { type JournalWriter, makeJournalWriter } from "./JournalWriter.ts";
+import { AgentRegistry } from "./AgentRegistry.ts";
+import { attemptRun, type Bell } from "./attempt-run.ts";
+import { makeDrainGate } from "./drain-gate.ts";
 
 /** A thread of one tenant. */
 export interface ThreadRef {
@@ -33,8 +28,8 @@ export interface ThreadRef {
   readonly threadId: ThreadId;
 }
 
-/** Attempts that ended without suspending or settling before the run is given up as poison. */
-export const maxLostAttempts = 8;
+/** How many runs one process works on at once; threads beyond it stay due. 1 to 10,000, default 64. */
+export const defaultMaxActiveRuns = 64;
 
 /** How long a run waits after its n-th lost attempt: 1 s doubling to 5 minutes. */
 export const backoffSeconds = (lostAttempts: number): number => Math.min(300, 2 ** Math.min(lostAttempts, 9));
@@ -46,129 +41,53 @@ export class ThreadDriver extends Context.Service<
     readonly drive: (thread: ThreadRef) => Effect.Effect<void>;
     /** Tells a thread that is being driven here to look for commands; others ignore it. */
     readonly nudge: (thread: ThreadRef) => Effect.Effect<void>;
+    /** Starts nothing more and waits, at most `millis`, for the calls in flight to be recorded. */
+    readonly close: (millis: number) => Effect.Effect<void>;
   }
 >()("effect-agent/host/ThreadDriver") {
   static readonly layer = (
     workerId: WorkerId,
+    options: { readonly maxActiveRuns?: number } = {},
   ): Layer.Layer<
     ThreadDriver,
     never,
     AgentRegistry | Journal | SubmissionLedger | LanguageModel.LanguageModel
-  > => Layer.effect(ThreadDriver, make(workerId));
+  > => Layer.effect(ThreadDriver, make(workerId, options.maxActiveRuns ?? defaultMaxActiveRuns));
 }
-
-const contextOf = (
-  claim: Claim,
-  agent: RegisteredAgent,
-  attempt: number,
-  host: Pick<RunContext, "codec" | "modelId"> & { readonly policies: AgentRegistry["Service"]["policies"] },
-): RunContext => ({
-  definition: agent.definition,
-  definitionDigest: agent.definitionDigest,
-  tenantId: claim.tenantId,
-  threadId: claim.threadId,
-  runId: claim.runId,
-  submissionId: claim.submissionId,
-  attempt,
-  epoch: claim.epoch,
-  modelId: host.modelId,
-  input: claim.input,
-  requester: claim.requester,
-  history: claim.history.map((stored) => stored.record),
-  handlers: agent.handlers,
-  codec: host.codec,
-  concurrency: agent.definition.policy.toolConcurrency,
-  scheduling: host.policies.scheduling,
-  authorization: host.policies.authorization,
-  visibility: host.policies.visibility,
-  hostSelection: undefined,
-  resultBytes: agent.definition.policy.toolResultBounds.maxBytes,
-  services: agent.services,
-  reconcile: agent.reconcile,
-});
 
 const keyOf = ({ tenantId, threadId }: ThreadRef): string => JSON.stringify([tenantId, threadId]);
 
-const make = Effect.fnUntraced(function* (workerId: WorkerId) {
+/** One bell per thread that is driven here. */
+const makeBells = () => {
+  const bells = new Map<string, Deferred.Deferred<void>>();
+  return {
+    of: (thread: ThreadRef): Bell => ({
+      listen: Effect.tap(Deferred.make<void>(), (bell) => Effect.sync(() => bells.set(keyOf(thread), bell))),
+    }),
+    ring: (thread: ThreadRef) =>
+      Effect.suspend(() => {
+        const bell = bells.get(keyOf(thread));
+        return bell === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(bell, undefined));
+      }),
+    remove: (thread: ThreadRef) => Effect.sync(() => bells.delete(keyOf(thread))),
+  };
+};
+
+const make = Effect.fnUntraced(function* (workerId: WorkerId, maxActiveRuns: number) {
   const registry = yield* AgentRegistry;
   const ledger = yield* SubmissionLedger;
-  const journal = yield* Journal;
-  const model = yield* LanguageModel.LanguageModel;
+  const services = yield* Effect.context<Journal | SubmissionLedger | LanguageModel.LanguageModel>();
   const host = {
     codec: yield* currentModelCodec,
     modelId: Option.getOrElse(yield* Effect.serviceOption(Model.ModelName), () => "unknown"),
     policies: registry.policies,
   };
-  /** Bells of the threads driven here; the value is rung when a command may have arrived. */
-  const bells = new Map<string, Deferred.Deferred<void>>();
+  const bells = makeBells();
+  const gate = makeDrainGate();
+  // Taken before the claim: what this process cannot work on stays due for it or for another.
+  const slots = yield* Semaphore.make(maxActiveRuns);
 
-  /** Completes once an abort of this run is stored; looks again whenever the bell rings. */
-  const awaitAbort = (claim: Claim): Effect.Effect<ReadonlyArray<RunRecord>> =>
-    Effect.gen(function* () {
-      for (;;) {
-        const bell = yield* Deferred.make<void>();
-        bells.set(keyOf(claim), bell);
-        const waiting = yield* ledger
-          .undelivered({ tenantId: claim.tenantId, runId: claim.runId })
-          .pipe(Effect.orElseSucceed((): ReadonlyArray<RunRecord> => []));
-        if (waiting.some((record) => record._tag === "AbortRequested")) return waiting;
-        yield* Deferred.await(bell);
-      }
-    });
-
-  const runOnce = (claim: Claim, agent: RegisteredAgent, writer: JournalWriter, deliver: ReadonlyArray<RunRecord>) => {
-    const stored = writer.records();
-    const context = contextOf(claim, agent, foldRecords(stored).attempts + 1, host);
-    return interpret(context, stored, deliver).pipe(
-      Effect.provideService(RunDurability, writer.durability),
-      Effect.provideService(LanguageModel.LanguageModel, model),
-      // Captured with the host, so that a worker's own surroundings change nothing (S-04, A-13).
-      Effect.provideService(ApprovalPolicy, registry.policies.approval),
-    );
-  };
-
-  const poison = (claim: Claim, agent: RegisteredAgent, writer: JournalWriter): Effect.Effect<void, DurabilityError> => {
-    const evidence = foldRecords(writer.records());
-    const context = contextOf(claim, agent, evidence.attempts + 1, host);
-    const turn = evidence.turns.at(-1);
-    const inDoubt = turn?.calls.filter((call) => call.prepared !== undefined && call.settled === undefined && call.unknown === undefined) ?? [];
-    return writer.durability.record(
-      settlementRecords(
-        context,
-        turn,
-        inDoubt,
-        {
-          outcome: "failed",
-          finishReason: "poisoned",
-          failure: {
-            errorTag: "AttemptsExhausted",
-            message: `${claim.lostAttempts} attempts ended without a result; the limit is ${maxLostAttempts}. The run is given up rather than tried for ever.`,
-          },
-        },
-        "run-ended",
-      ),
-    );
-  };
-
-  /** One attempt, and a second one at once when an abort interrupts the first. */
-  const attempt = (claim: Claim, agent: RegisteredAgent): Effect.Effect<RunEnd | undefined, DurabilityError> =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const writer = yield* makeJournalWriter(claim).pipe(Effect.provideService(Journal, journal));
-        if (claim.lostAttempts >= maxLostAttempts) {
-          yield* poison(claim, agent, writer);
-          return undefined;
-        }
-        const first = yield* Effect.raceFirst(
-          Effect.map(runOnce(claim, agent, writer, claim.undelivered), (end) => ({ _tag: "ended" as const, end })),
-          Effect.map(awaitAbort(claim), (records) => ({ _tag: "abort" as const, records })),
-        ).pipe(Effect.ensuring(Effect.sync(() => bells.delete(keyOf(claim)))));
-        if (first._tag === "ended") return first.end;
-        return yield* runOnce(claim, agent, writer, first.records);
-      }),
-    );
-
-  const postpone = (claim: Claim, reason: string, delaySeconds = backoffSeconds(claim.lostAttempts)) =>
+  const postpone = (claim: Claim, reason: string, delaySeconds: number, counts: boolean) =>
     ledger
       .postpone({
         tenantId: claim.tenantId,
@@ -177,6 +96,7 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId) {
         epoch: claim.epoch,
         delaySeconds,
         reason: reason.slice(0, 500),
+        counts,
       })
       // The store is what failed, or a newer owner has the thread: the sweeper finds it in either case.
       .pipe(Effect.ignore);
@@ -185,42 +105,44 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId) {
     yield* Effect.annotateCurrentSpan({ runId: claim.runId, threadId: claim.threadId, epoch: claim.epoch });
     const agent = registry.get(claim.agentId);
     if (Option.isNone(agent)) {
-      yield* postpone(claim, `No agent named ${claim.agentId} is registered in this host.`);
+      // Not the run's fault: another host, or the next release, may know the agent.
+      yield* postpone(claim, `No agent named ${claim.agentId} is registered in this host.`, 30, false);
       return false;
     }
-    const exit = yield* attempt(claim, agent.value).pipe(
+    const exit = yield* attemptRun(claim, agent.value, host, bells.of(claim), gate).pipe(
+      Effect.provideContext(services),
+      Effect.ensuring(bells.remove(claim)),
       // Handing over: whoever drives the thread next takes it up at once.
-      Effect.onInterrupt(() => postpone(claim, "This process let go of the thread.", 0)),
+      Effect.onInterrupt(() => postpone(claim, "This process let go of the thread.", 0, false)),
       Effect.exit,
     );
     if (Exit.isSuccess(exit)) return true;
     if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>);
     const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;
     if (failure instanceof FenceRejected) return false;
-    yield* Effect.logWarning("An attempt ended without a result", failure instanceof StoreError ? failure.message : Cause.pretty(exit.cause));
-    yield* postpone(claim, failure === undefined ? "A defect ended the attempt." : failure.message);
+    const reason = failure === undefined ? "A defect ended the attempt." : failure.message;
+    // Names only: a defect's own text may hold what a handler was given.
+    yield* Effect.logWarning("An attempt ended without a result", { runId: claim.runId, reason });
+    yield* postpone(claim, reason, backoffSeconds(claim.lostAttempts), true);
     return false;
   });
 
+  /** Claims and drives one run; false when the thread is done with for now. */
+  const driveNext = Effect.fnUntraced(function* (thread: ThreadRef) {
+    if (gate.isClosing()) return false;
+    const claimed = yield* Effect.result(ledger.claim({ ...thread, workerId }));
+    if (claimed._tag === "Failure") {
+      yield* Effect.logWarning("A thread could not be claimed", claimed.failure.message);
+      return false;
+    }
+    return Option.isNone(claimed.success) ? false : yield* driveClaim(claimed.success.value);
+  });
+
   const drive = Effect.fn("ThreadDriver.drive")(function* (thread: ThreadRef) {
-    for (;;) {
-      const claimed = yield* Effect.result(ledger.claim({ ...thread, workerId }));
-      if (claimed._tag === "Failure") {
-        yield* Effect.logWarning("A thread could not be claimed", claimed.failure.message);
-        return;
-      }
-      if (Option.isNone(claimed.success)) return;
-      const goOn = yield* driveClaim(claimed.success.value);
-      if (!goOn) return;
+    while (yield* slots.withPermit(driveNext(thread))) {
+      // The slot is given back between two runs, so that a long queue does not starve other threads.
     }
   });
 
-  return ThreadDriver.of({
-    drive,
-    nudge: (thread) =>
-      Effect.suspend(() => {
-        const bell = bells.get(keyOf(thread));
-        return bell === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(bell, undefined));
-      }),
-  });
+  return ThreadDriver.of({ drive, nudge: bells.ring, close: gate.close });
 });

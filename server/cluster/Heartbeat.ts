@@ -1,4 +1,7 @@
-/** Says every two seconds that this process is alive, for the Workers page. Placement does not depend on it. */
+/**
+ * Says every two seconds that this process is alive. Runs of a process that has
+ * gone silent are due again; the Workers page shows the same fact.
+ */
 import { Effect, Layer, Schedule } from "effect";
 import type { WorkerId } from "#lib/contract/ids.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";

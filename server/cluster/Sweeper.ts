@@ -1,23 +1,36 @@
 /**
  * The singleton that finds what is due and wakes it: ready submissions, decided
  * approvals, passed expiries, resolved unknowns, threads whose process is gone.
- * It decides nothing and it is the only thing that progress depends on (PG-04).
+ * Apart from expiring approvals it decides nothing; progress depends on it alone (PG-04).
  */
 import { Effect, type Layer, Schedule } from "effect";
 import { Singleton, type Sharding } from "effect/unstable/cluster";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import type { StoreError } from "#lib/durable/StoreError.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 
 /** Threads woken in one pass; the rest follows in the next one. */
 const batchSize = 500;
 
-/** One pass: expire what has passed, then wake what is due. */
+/** Wakes on their way at once; each takes at most the delivery's patience. */
+const wakesAtOnce = 16;
+
+type Found = ReadonlyArray<Parameters<Wakes["Service"]["wake"]>[0]>;
+
+/** Expires what has passed and wakes what is due; trouble with one half does not stop the other. */
 export const sweep = Effect.fn("Sweeper.sweep")(function* () {
   const ledger = yield* SubmissionLedger;
   const wakes = yield* Wakes;
-  const expired = yield* ledger.expireApprovals(batchSize);
-  const due = yield* ledger.due(batchSize);
-  yield* Effect.forEach([...expired, ...due], (thread) => wakes.wake(thread), { discard: true });
+  const wakeAll = (find: Effect.Effect<Found, StoreError>) =>
+    Effect.flatMap(find, (threads) =>
+      Effect.forEach(threads, (thread) => wakes.wake(thread), { concurrency: wakesAtOnce, discard: true }),
+    ).pipe(
+      Effect.catchTag("StoreError", (error) =>
+        Effect.logWarning("A part of a sweep failed and is tried again", error.message),
+      ),
+    );
+  yield* wakeAll(ledger.expireApprovals(batchSize));
+  yield* wakeAll(ledger.due(batchSize));
 });
 
 export const sweeperLayer: Layer.Layer<

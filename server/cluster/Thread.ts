@@ -57,7 +57,22 @@ export const threadEntityLayer = Thread.toLayer(
   { maxIdleTime: "1 minute", concurrency: "unbounded", mailboxCapacity: 64 },
 );
 
-/** Sends wakes through the cluster and does not wait for what they do. */
+/** A member that hangs must not hold up whoever wakes: the sweeper comes by again. */
+const deliveryPatience = "500 millis";
+
+/**
+ * Makes the driver's gate the first thing to close: nothing new starts, calls in
+ * flight may end, and only then are the threads taken from this process.
+ */
+export const drainLayer = (millis: number): Layer.Layer<never, never, ThreadDriver> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const driver = yield* ThreadDriver;
+      yield* Effect.addFinalizer(() => driver.close(millis));
+    }),
+  );
+
+/** Sends wakes through the cluster; waits for their delivery only a moment, never for what they do. */
 export const wakesLayer: Layer.Layer<Wakes, never, Sharding.Sharding> = Layer.effect(
   Wakes,
   Effect.gen(function* () {
@@ -67,6 +82,8 @@ export const wakesLayer: Layer.Layer<Wakes, never, Sharding.Sharding> = Layer.ef
         clientFor(entityIdOf(thread))
           .Wake(thread, { discard: true })
           .pipe(
+            Effect.timeoutOption(deliveryPatience),
+            Effect.asVoid,
             // A wake is a hint: a full mailbox or a moving shard only means that the sweeper delivers it.
             Effect.catchCause((cause) =>
               Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logDebug("A wake was not delivered"),

@@ -72,6 +72,7 @@ export const makeProcess = Effect.fnUntraced(function* (store: Store, crash: Cra
       }),
     emit: (event) => Effect.sync(() => void (gone || store.events.push(event))),
     answers: () => Effect.succeed([]),
+    postponesPassing: true,
     now: Clock.currentTimeMillis,
   });
   return {

@@ -1,0 +1,169 @@
+/**
+ * One claimed run, taken as far as it goes in this process: interpreted, aborted
+ * in the middle when an abort is stored, or given up when it only ever kills its
+ * process.
+ */
+import * as Context from "effect/Context";
+import * as Deferred from "effect/Deferred";
+import * as Effect from "effect/Effect";
+import * as LanguageModel from "effect/unstable/ai/LanguageModel";
+import { ApprovalPolicy } from "#lib/approval/ApprovalPolicy.ts";
+import type { RunRecord } from "#lib/contract/records.ts";
+import { Journal } from "#lib/durable/Journal.ts";
+import { foldRecords, unrecordedDoubts } from "#lib/durable/run-state.ts";
+import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import type { RunContext } from "#lib/engine/RunContext.ts";
+import { type DurabilityError, RunDurability } from "#lib/engine/RunDurability.ts";
+import { interpret, type RunEnd } from "#lib/engine/RunLoop.ts";
+import { settlementRecords } from "#lib/engine/settlement-records.ts";
+import type { HostPolicies, RegisteredAgent } from "./AgentRegistry.ts";
+import { type JournalWriter, makeJournalWriter } from "./JournalWriter.ts";
+
+/** Attempts in a row that ended without progress before the run is given up as poison. */
+export const maxLostAttempts = 8;
+
+/** What an attempt runs with, beside its claim; captured with the host (S-04, X-07, Z-08, A-13). */
+export interface AttemptHost {
+  readonly codec: RunContext["codec"];
+  readonly modelId: string;
+  readonly policies: HostPolicies;
+}
+
+/** Rung when a command for the thread may have arrived; `listen` gives a fresh bell each time. */
+export interface Bell {
+  readonly listen: Effect.Effect<Deferred.Deferred<void>>;
+}
+
+/** Lets calls in flight end and keeps new ones from starting once the host is closing. */
+export interface Gate {
+  readonly guard: (durability: RunDurability["Service"]) => RunDurability["Service"];
+}
+
+const contextOf = (
+  claim: Claim,
+  agent: RegisteredAgent,
+  attempt: number,
+  host: AttemptHost,
+): RunContext => ({
+  definition: agent.definition,
+  definitionDigest: agent.definitionDigest,
+  tenantId: claim.tenantId,
+  threadId: claim.threadId,
+  runId: claim.runId,
+  submissionId: claim.submissionId,
+  attempt,
+  epoch: claim.epoch,
+  modelId: host.modelId,
+  input: claim.input,
+  requester: claim.requester,
+  history: claim.history.map((stored) => stored.record),
+  handlers: agent.handlers,
+  codec: host.codec,
+  concurrency: agent.definition.policy.toolConcurrency,
+  scheduling: host.policies.scheduling,
+  authorization: host.policies.authorization,
+  visibility: host.policies.visibility,
+  hostSelection: undefined,
+  resultBytes: agent.definition.policy.toolResultBounds.maxBytes,
+  services: agent.services,
+  reconcile: agent.reconcile,
+});
+
+const holdsAbort = (records: ReadonlyArray<RunRecord>): boolean =>
+  records.some((record) => record._tag === "AbortRequested");
+
+/** Completes once an abort of this run is stored; looks again whenever the bell rings. */
+const awaitAbort = Effect.fnUntraced(function* (
+  claim: Claim,
+  bell: Bell,
+): Effect.fn.Return<ReadonlyArray<RunRecord>, never, SubmissionLedger> {
+  const ledger = yield* SubmissionLedger;
+  for (;;) {
+    const rung = yield* bell.listen;
+    const waiting = yield* ledger
+      .undelivered({ tenantId: claim.tenantId, runId: claim.runId })
+      .pipe(Effect.orElseSucceed((): ReadonlyArray<RunRecord> => []));
+    if (holdsAbort(waiting)) return waiting;
+    yield* Deferred.await(rung);
+  }
+});
+
+const runOnce = (
+  claim: Claim,
+  agent: RegisteredAgent,
+  host: AttemptHost,
+  gate: Gate,
+  writer: JournalWriter,
+  deliver: ReadonlyArray<RunRecord>,
+) => {
+  const stored = writer.records();
+  const context = contextOf(claim, agent, foldRecords(stored).attempts + 1, host);
+  return interpret(context, stored, deliver).pipe(
+    Effect.provideService(RunDurability, gate.guard(writer.durability)),
+    // Captured with the host, so that a worker's own surroundings change nothing.
+    Effect.provideService(ApprovalPolicy, host.policies.approval),
+  );
+};
+
+/** Settles a run that ended every attempt without progress; what is in doubt is recorded with it (DU-09). */
+const giveUp = (
+  claim: Claim,
+  agent: RegisteredAgent,
+  host: AttemptHost,
+  writer: JournalWriter,
+): Effect.Effect<void, DurabilityError> => {
+  const evidence = foldRecords(writer.records());
+  const turn = evidence.turns.at(-1);
+  return writer.durability.record(
+    settlementRecords(
+      contextOf(claim, agent, evidence.attempts + 1, host),
+      turn,
+      unrecordedDoubts(turn),
+      {
+        outcome: "failed",
+        finishReason: "poisoned",
+        failure: {
+          errorTag: "AttemptsExhausted",
+          message: `${claim.lostAttempts} attempts in a row ended without progress; the limit is ${maxLostAttempts}. The run is given up rather than tried for ever.`,
+        },
+      },
+      "run-ended",
+    ),
+  );
+};
+
+/** One attempt, and a second one at once when an abort interrupts the first. */
+export const attemptRun = (
+  claim: Claim,
+  agent: RegisteredAgent,
+  host: AttemptHost,
+  bell: Bell,
+  gate: Gate,
+): Effect.Effect<
+  RunEnd | undefined,
+  DurabilityError,
+  Journal | SubmissionLedger | LanguageModel.LanguageModel
+> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const writer = yield* makeJournalWriter(claim);
+      const deliver = claim.undelivered;
+      // A stored abort wins over everything, giving up included.
+      if (holdsAbort(deliver) || holdsAbort(writer.records())) {
+        return yield* runOnce(claim, agent, host, gate, writer, deliver);
+      }
+      if (claim.lostAttempts >= maxLostAttempts) {
+        yield* giveUp(claim, agent, host, writer);
+        return undefined;
+      }
+      const first = yield* Effect.raceFirst(
+        Effect.map(runOnce(claim, agent, host, gate, writer, deliver), (end) => ({ _tag: "ended" as const, end })),
+        Effect.map(awaitAbort(claim, bell), (records) => ({ _tag: "abort" as const, records })),
+      );
+      if (first._tag === "ended") return first.end;
+      return yield* runOnce(claim, agent, host, gate, writer, first.records);
+    }),
+  );
+
+/** Services an attempt needs, as one context. */
+export type AttemptServices = Context.Context<Journal | SubmissionLedger | LanguageModel.LanguageModel>;

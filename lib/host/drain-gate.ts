@@ -1,0 +1,63 @@
+/**
+ * How a host stops without leaving doubts it could avoid: once it is closing, no
+ * call is prepared and no model is asked any more, while calls in flight may
+ * still end and be recorded. What does not end in time is in doubt, as after a
+ * crash; what never started simply waits for the next owner.
+ */
+import * as Effect from "effect/Effect";
+import type { RunRecord } from "#lib/contract/records.ts";
+import type { RunDurability } from "#lib/engine/RunDurability.ts";
+import type { Gate } from "./attempt-run.ts";
+
+export interface DrainGate extends Gate {
+  readonly isClosing: () => boolean;
+  /** Closes the gate and waits until nothing is in flight, at most `millis`. */
+  readonly close: (millis: number) => Effect.Effect<void>;
+}
+
+const keyOf = (record: { readonly runId: string; readonly turn: number; readonly callId: string }): string =>
+  JSON.stringify([record.runId, record.turn, record.callId]);
+
+const startsCall = (record: RunRecord): boolean => record._tag === "ToolCallPrepared";
+
+/** Waits for ever, but lets itself be interrupted even where its caller does not. */
+const held = Effect.interruptible(Effect.never);
+
+export const makeDrainGate = (): DrainGate => {
+  let closing = false;
+  const inFlight = new Set<string>();
+  const note = (records: ReadonlyArray<RunRecord>): void => {
+    for (const record of records) {
+      if (record._tag === "ToolCallPrepared") inFlight.add(keyOf(record));
+      else if (record._tag === "ToolCallSettled" || record._tag === "ToolCallUnknown") {
+        inFlight.delete(keyOf(record));
+      }
+    }
+  };
+  const guard = (durability: RunDurability["Service"]): RunDurability["Service"] => ({
+    ...durability,
+    record: (records, diagnostics) =>
+      Effect.suspend(() => {
+        if (closing && records.some(startsCall)) return held;
+        return Effect.tap(durability.record(records, diagnostics), () => Effect.sync(() => note(records)));
+      }),
+    emit: (event) =>
+      Effect.suspend(() =>
+        closing && (event._tag === "ModelRequested" || event._tag === "ToolCallStarted")
+          ? held
+          : durability.emit(event),
+      ),
+  });
+  const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
+    inFlight.size === 0 ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),
+  );
+  return {
+    guard,
+    isClosing: () => closing,
+    close: (millis) =>
+      Effect.suspend(() => {
+        closing = true;
+        return Effect.asVoid(Effect.timeoutOption(untilIdle, millis));
+      }),
+  };
+};
