@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync, existsSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
+import { firstPageWeight } from "./lib/first-page.mjs";
 import { root } from "./lib/steps.mjs";
 
 const forbiddenFiles = [/^server\//, /^lib\/engine\//, /^tests\//, /^lib\/(?!contract\/|client\/)/];
@@ -76,6 +77,12 @@ const main = async () => {
   console.log(
     `client purity: ${entries.length} client files, ${Object.keys(result.metafile.inputs).length} modules, ${found.length} faults`,
   );
+  const weight = firstPageWeight();
+  if (weight !== undefined) {
+    console.log(
+      `landing page: ${(weight.bytes / 1024).toFixed(0)} KiB of JavaScript in ${weight.chunks} files, gzipped`,
+    );
+  }
   return found.length === 0 ? 0 : 1;
 };
 
