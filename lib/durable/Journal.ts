@@ -2,7 +2,8 @@
  * One append-only, hash-chained list of records per thread (PG-02). The port
  * promises: an append lands whole or not at all; only the current epoch at the
  * current tail can append; the same batch id with the same records answers as
- * it did the first time, with other records it is refused. Projections and
+ * it did the first time while its epoch is the current one, with other records
+ * it is refused. Projections and
  * events that follow from the records become visible in the same transaction.
  */
 import type * as Effect from "effect/Effect";

@@ -80,6 +80,9 @@ const diagnosticRow = (diagnostic: DiagnosticToStore) => ({
 const json = (value: unknown): string | null =>
   value === undefined ? null : JSON.stringify(value);
 
+const fenceOf = ({ threadId, epoch }: AppendRequest, answer: AppendAnswer) =>
+  new FenceRejected({ threadId, epoch, currentEpoch: answer.current_epoch });
+
 const receiptOf = (
   request: AppendRequest,
   answer: AppendAnswer,
@@ -91,15 +94,15 @@ const receiptOf = (
   switch (answer.answer) {
     case "appended":
     case "replayed":
+      // What a fenced owner wrote is written, but it may not act on it any more (DU-13).
+      if (answer.current_epoch !== request.epoch) return Effect.fail(fenceOf(request, answer));
       return Effect.succeed({
         tail: { sequence: answer.tail_sequence, digest: answer.tail_digest },
         replayed: answer.answer === "replayed",
         recordedAt: answer.recorded_at ?? 0,
       });
     case "fenced":
-      return Effect.fail(
-        new FenceRejected({ threadId, epoch: request.epoch, currentEpoch: answer.current_epoch }),
-      );
+      return Effect.fail(fenceOf(request, answer));
     case "tail-conflict":
       return Effect.fail(
         new JournalTailConflict({

@@ -115,6 +115,23 @@ layer(store, { excludeTestServices: true })("the journal on Postgres", (it) => {
   );
 
   it.effect(
+    "[DU-13] an owner that was fenced after its batch landed is told so when it asks again, not that it may act",
+    () =>
+      Effect.gen(function* () {
+        const { request, place } = yield* requestOf();
+        const journal = yield* Journal;
+        yield* journal.append(request);
+        const events = { ...request, batchId: "only-events", records: [] };
+        yield* claimed(place, WorkerId.make("the-next-owner"));
+        const late = yield* Effect.flip(journal.append(request));
+        assert.isTrue(late._tag === "FenceRejected" && late.currentEpoch === request.epoch + 1);
+        assert.strictEqual((yield* Effect.flip(journal.append(events)))._tag, "FenceRejected");
+        const stored = yield* journal.read({ ...request, after: 0, limit: 100 });
+        assert.strictEqual(stored.length, 2);
+      }),
+  );
+
+  it.effect(
     "[PG-02] a connection that dies after COMMIT and before the reply does not append twice",
     () =>
       Effect.gen(function* () {
