@@ -39,7 +39,10 @@ export interface Claim {
   readonly requester: Actor;
   /** Every record of this run so far, in sequence. */
   readonly records: ReadonlyArray<StoredRecord>;
-  /** Settled earlier runs of the thread, oldest first, at most 20 runs and 1 MiB of records. */
+  /**
+   * Earlier runs of the thread, oldest first, at most 20 runs and 1 MiB of records:
+   * settled ones, and those parked on an unknown outcome as far as they got (DU-15).
+   */
   readonly history: ReadonlyArray<StoredRecord>;
   /**
    * Rows that people or the clock wrote for this run and that no record carries

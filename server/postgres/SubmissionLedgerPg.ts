@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
     execute: ({ tenantId, threadId, queueSequence }) => sql`
       WITH earlier AS (
         SELECT run_id, queue_sequence FROM submissions
-        WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND state = 'settled'
+        WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND state IN ('settled', 'unknown')
           AND queue_sequence < ${queueSequence}
         ORDER BY queue_sequence DESC LIMIT ${maxHistoryRuns}
       ), sized AS (

@@ -288,6 +288,18 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
         const behind = yield* admit({ threadId: place.threadId, input: "behind" });
         const passing = yield* claimed(place);
         assert.strictEqual(passing.runId, behind.place.runId);
+        // What is in doubt is part of the conversation that goes on beside it.
+        assert.deepStrictEqual(
+          passing.history.map((row) => row.record._tag),
+          [
+            "RunOpened",
+            "AttemptStarted",
+            "TurnRecorded",
+            "ToolCallPrepared",
+            "ToolCallUnknown",
+            "RunSuspended",
+          ],
+        );
         yield* resolve(place, "c1");
         // The active run is finished first, even by its next owner.
         assert.isFalse(yield* isDue(place));
