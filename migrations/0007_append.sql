@@ -13,6 +13,11 @@ LANGUAGE plpgsql AS $function$
 DECLARE
   v_call record;
 BEGIN
+  IF p_changes -> 'progressed' IS NOT NULL THEN
+    UPDATE submissions s SET lost_attempts = 0
+    WHERE s.tenant_id = p_tenant AND s.run_id = p_run AND s.lost_attempts <> 0;
+  END IF;
+
   IF p_changes -> 'run' IS NOT NULL THEN
     UPDATE runs r SET
       state = coalesce(c.state, r.state),

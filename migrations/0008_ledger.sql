@@ -135,8 +135,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Ready again after claims, or still running: the claim before ended neither suspended nor settled.
-  v_lost := v_submission.claims > 0 AND v_submission.state IN ('ready', 'running');
+  -- Still running: the claim before ended with its process. One that was given back has been counted by that.
+  v_lost := v_submission.state = 'running';
 
   UPDATE threads t SET epoch = t.epoch + 1, worker_id = p_worker, claimed_at = clock_timestamp()
   WHERE t.tenant_id = p_tenant AND t.thread_id = p_thread;

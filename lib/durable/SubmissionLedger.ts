@@ -50,7 +50,11 @@ export interface Claim {
    * abort. Appending them marks the rows delivered.
    */
   readonly undelivered: ReadonlyArray<RunRecord>;
-  /** Claims of this run before this one that ended neither suspended nor settled. */
+  /**
+   * Claims before this one that ended neither suspended nor settled, in a row: a
+   * recorded turn or result, or a wait for people, starts the count again. Claims
+   * that were postponed without counting are none of them.
+   */
   readonly lostAttempts: number;
 }
 
@@ -78,7 +82,11 @@ export class SubmissionLedger extends Context.Service<
       readonly tenantId: TenantId;
       readonly runId: RunId;
     }) => Effect.Effect<ReadonlyArray<RunRecord>, StoreError>;
-    /** Says that an attempt failed for a passing reason; the submission is due again after the delay. */
+    /**
+     * Gives a claimed submission back, due again after the delay; nothing happens
+     * when a newer owner has the thread. `counts` says whether the attempt was lost
+     * (absent: true); false for what is not the run's fault, such as a hand-over.
+     */
     readonly postpone: (request: {
       readonly tenantId: TenantId;
       readonly threadId: ThreadId;

@@ -181,7 +181,8 @@ const make = Effect.gen(function* () {
       sql`UPDATE submissions s SET
           state = 'ready', state_since = clock_timestamp(),
           due_at = clock_timestamp() + ${request.delaySeconds}::float8 * interval '1 second',
-          postponed_reason = ${columnText(request.reason)}
+          postponed_reason = ${columnText(request.reason)},
+          lost_attempts = s.lost_attempts + ${request.counts === false ? 0 : 1}
         FROM threads t
         WHERE t.tenant_id = ${request.tenantId} AND t.thread_id = ${request.threadId}
           AND t.epoch = ${request.epoch}

@@ -76,6 +76,7 @@ const projectKind: Project = {
     draft.addToRun({ attempts: 1 });
   },
   TurnRecorded: (draft, record, sequence) => {
+    draft.progressed = true;
     const { inputTokens, outputTokens } = record.usage;
     draft.addToRun({
       turns: 1,
@@ -180,6 +181,7 @@ const projectKind: Project = {
       prepared_sequence: sequence,
     }),
   ToolCallSettled: (draft, record, sequence) => {
+    draft.progressed = true;
     draft.changeCall(record, {
       state: stateOfSettled[record.kind],
       failure_mode: record.failureMode,
@@ -241,6 +243,7 @@ const projectKind: Project = {
     const state = record.waitingFor === "approval" ? "waiting" : "unknown";
     draft.changeRun({ state });
     draft.submission = state;
+    draft.progressed = true;
   },
   RunSettled: (draft, record, sequence) => {
     draft.changeRun({

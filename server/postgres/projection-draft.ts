@@ -8,6 +8,8 @@ export type Row = Record<string, Column>;
 export interface ProjectionChanges {
   readonly run?: Row;
   readonly submission?: "waiting" | "unknown" | "settled";
+  /** The run came further: attempts that were lost before this count no more. */
+  readonly progressed?: true;
   readonly turns?: ReadonlyArray<Row>;
   readonly calls?: ReadonlyArray<Row>;
   readonly call_changes?: ReadonlyArray<Row>;
@@ -28,6 +30,7 @@ type PeoplePart =
 export class ProjectionDraft {
   run: Row | undefined;
   submission: "waiting" | "unknown" | "settled" | undefined;
+  progressed = false;
   readonly turns: Array<Row> = [];
   readonly calls: Array<Row> = [];
   readonly callChanges = new Map<string, Row>();
@@ -72,6 +75,7 @@ export class ProjectionDraft {
     return {
       ...(this.run === undefined ? {} : { run: this.run }),
       ...(this.submission === undefined ? {} : { submission: this.submission }),
+      ...(this.progressed ? { progressed: true } : {}),
       ...(this.turns.length === 0 ? {} : { turns: this.turns }),
       ...(this.calls.length === 0 ? {} : { calls: this.calls }),
       ...(this.callChanges.size === 0 ? {} : { call_changes: [...this.callChanges.values()] }),

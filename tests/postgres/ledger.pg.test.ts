@@ -377,6 +377,75 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
       }),
   );
 
+  it.effect("[DU-08] attempts are lost in a row: progress starts the count again", () =>
+    Effect.gen(function* () {
+      const { place } = yield* admit();
+      const of = recordsOf(place);
+      yield* claimed(place);
+      yield* claimed(place);
+      const third = yield* claimed(place);
+      assert.strictEqual(third.lostAttempts, 2);
+      const writer = writerOf(third);
+      // An attempt that only starts is no progress.
+      yield* writer.append([of.opened(), of.attempt(1, third.epoch)]);
+      assert.strictEqual((yield* claimed(place)).lostAttempts, 3);
+      const fifth = yield* claimed(place);
+      const next = writerOf(fifth);
+      yield* next.append([of.turn(["c1"]), of.prepared("c1")]);
+      assert.strictEqual((yield* claimed(place)).lostAttempts, 1);
+      const seventh = yield* claimed(place);
+      assert.strictEqual(seventh.lostAttempts, 2);
+      yield* writerOf(seventh).append([of.settled("c1")]);
+      assert.strictEqual((yield* claimed(place)).lostAttempts, 1);
+    }),
+  );
+
+  it.effect("[DU-08] a wait for people is no lost attempt and forgets those before it", () =>
+    Effect.gen(function* () {
+      const { place } = yield* admit();
+      const of = recordsOf(place);
+      yield* claimed(place);
+      yield* writerOf(yield* claimed(place)).append([
+        of.opened(),
+        of.attempt(),
+        of.turn(["c1"]),
+        of.approvalRequested("c1"),
+      ]);
+      const claim = yield* claimed(place);
+      assert.strictEqual(claim.lostAttempts, 1);
+      yield* writerOf(claim).append([of.suspended("approval")]);
+      yield* decide(place, "c1", "approved");
+      assert.strictEqual((yield* claimed(place)).lostAttempts, 0);
+    }),
+  );
+
+  it.effect("[DU-08] what is given back without counting is never a lost attempt", () =>
+    Effect.gen(function* () {
+      const { place } = yield* admit();
+      const ledger = yield* SubmissionLedger;
+      for (let round = 0; round < 6; round += 1) {
+        const claim = yield* claimed(place);
+        assert.strictEqual(claim.lostAttempts, 0);
+        yield* ledger.postpone({
+          ...place,
+          epoch: claim.epoch,
+          delaySeconds: 0,
+          reason: "handed over",
+          counts: false,
+        });
+      }
+      const failing = yield* claimed(place);
+      yield* ledger.postpone({
+        ...place,
+        epoch: failing.epoch,
+        delaySeconds: 0,
+        reason: "the model is away",
+        counts: true,
+      });
+      assert.strictEqual((yield* claimed(place)).lostAttempts, 1);
+    }),
+  );
+
   it.effect("[DU-13] a run whose worker fell silent is due, one whose worker lives is not", () =>
     Effect.gen(function* () {
       const ledger = yield* SubmissionLedger;
