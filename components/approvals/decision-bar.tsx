@@ -12,8 +12,9 @@ import { isInDoubt } from "#lib/client/api-failure.ts";
 import type { ApprovalDetail } from "#lib/contract/views.ts";
 import { DenyForm } from "./deny-form.tsx";
 import { ExtendForm } from "./extend-form.tsx";
-import { pressedBy, pressOutcome } from "./press-guard.ts";
+import { pressedBy, type Pressing, type PressOutcome, pressOutcome } from "./press-guard.ts";
 import { type ApprovalCommand, useApprovalCommand } from "./use-approvals.ts";
+import { useKeyBefore } from "./use-key-before.ts";
 
 /** After this long without an answer the bar says that it is checking. */
 const checkingAfterMillis = 2_000;
@@ -53,6 +54,7 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
   const [panel, setPanel] = useState<Panel>("none");
   const approve = useRef<HTMLButtonElement>(null);
   const shownAt = useShownAt(`${detail.requestId} ${detail.content.parametersDigest}`);
+  const keyBefore = useKeyBefore();
   const [armedAt, setArmedAt] = useState<number>();
   /** The same id for the same intention, so that pressing again after a broken answer acts once. */
   const lastId = useRef<{ readonly intention: string; readonly id: string }>(undefined);
@@ -66,14 +68,19 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
         announce(`${card.detail.toolName}: ${card.detail.state}, confirmed by the server`),
     });
   };
-  const press = (clicks: number): void => {
-    const outcome = pressOutcome({
+  const outcomeOf = (by: Pressing["by"], armed: number | undefined): PressOutcome =>
+    pressOutcome({
+      by,
+      armedAt: armed,
       shownAt: shownAt.current,
-      armedAt,
+      keyBeforeAt: keyBefore.current,
       now: localNow(),
-      by: pressedBy(clicks),
     });
-    if (outcome === "ignored") return;
+  const press = (clicks: number): void => {
+    const by = pressedBy(clicks);
+    const outcome = outcomeOf(by, armedAt);
+    // A key in the flow of typing takes back what the key before it may have armed.
+    if (outcome === "ignored") return by === "keyboard" ? setArmedAt(undefined) : undefined;
     if (outcome === "armed") return setArmedAt(localNow());
     setArmedAt(undefined);
     send("approved", (commandId) => ({
@@ -88,16 +95,7 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
     "focus-approve": () => {
       setPanel("none");
       approve.current?.focus();
-      if (
-        pressOutcome({
-          shownAt: shownAt.current,
-          armedAt: undefined,
-          now: localNow(),
-          by: "keyboard",
-        }) === "armed"
-      ) {
-        setArmedAt(localNow());
-      }
+      setArmedAt(outcomeOf("keyboard", undefined) === "armed" ? localNow() : undefined);
     },
     "focus-deny": () => setPanel("deny"),
   });

@@ -14,6 +14,8 @@ export interface Pressing {
   readonly shownAt: number;
   /** When the button was armed, if it is. */
   readonly armedAt: number | undefined;
+  /** When the key before this one was pressed, whatever it was. */
+  readonly keyBeforeAt: number;
   readonly now: number;
   /** `repeat` is a further click of a double or triple click: never meant as an answer of its own. */
   readonly by: "keyboard" | "pointer" | "repeat";
@@ -21,12 +23,20 @@ export interface Pressing {
 
 export type PressOutcome = "ignored" | "armed" | "decides";
 
-/** The first press that counts arms; the second, if deliberate, decides. */
-export const pressOutcome = ({ shownAt, armedAt, now, by }: Pressing): PressOutcome => {
+/**
+ * The first press that counts arms; the second, if deliberate, decides. A key in the flow of typing is
+ * neither: whoever types fast means words, not answers.
+ */
+export const pressOutcome = ({
+  shownAt,
+  armedAt,
+  keyBeforeAt,
+  now,
+  by,
+}: Pressing): PressOutcome => {
   if (by === "repeat" || now - shownAt < guardMillis) return "ignored";
-  if (armedAt === undefined || now - armedAt > armedMillis) return "armed";
-  // Typing is fast: a key that follows the arming one at once was meant for something else.
-  return by === "keyboard" && now - armedAt < guardMillis ? "ignored" : "decides";
+  if (by === "keyboard" && now - keyBeforeAt < guardMillis) return "ignored";
+  return armedAt === undefined || now - armedAt > armedMillis ? "armed" : "decides";
 };
 
 /** How a click came about, by the count that the browser gives it: 0 from a key, 2 from a double click. */

@@ -59,37 +59,33 @@ describe("keys", () => {
 });
 
 describe("press guard", () => {
-  const shownAt = 0;
+  const calm = { shownAt: 0, armedAt: undefined, keyBeforeAt: Number.NEGATIVE_INFINITY };
+
   it("[C061] a card that has just appeared takes no press, by key or pointer", () => {
     for (const by of ["keyboard", "pointer"] as const) {
       const now = 1_000 + guardMillis - 1;
-      assert.strictEqual(pressOutcome({ shownAt: 1_000, armedAt: undefined, now, by }), "ignored");
+      assert.strictEqual(pressOutcome({ ...calm, shownAt: 1_000, now, by }), "ignored");
     }
   });
 
   it("[C023] a double click arms and does not decide", () => {
-    assert.strictEqual(
-      pressOutcome({ shownAt, armedAt: undefined, now: 1_000, by: pressedBy(1) }),
-      "armed",
-    );
-    assert.strictEqual(
-      pressOutcome({ shownAt, armedAt: 1_000, now: 1_050, by: pressedBy(2) }),
-      "ignored",
-    );
+    assert.strictEqual(pressOutcome({ ...calm, now: 1_000, by: pressedBy(1) }), "armed");
+    const second = { ...calm, armedAt: 1_000, now: 1_050, by: pressedBy(2) };
+    assert.strictEqual(pressOutcome(second), "ignored");
   });
 
-  it("[C061] Enter that follows the arming key at once is typing, not an answer", () => {
+  it("[C061] a key in the flow of typing neither arms nor decides", () => {
     const by = pressedBy(0);
-    assert.strictEqual(pressOutcome({ shownAt, armedAt: 1_000, now: 1_299, by }), "ignored");
-    assert.strictEqual(pressOutcome({ shownAt, armedAt: 1_000, now: 1_300, by }), "decides");
+    assert.strictEqual(pressOutcome({ ...calm, keyBeforeAt: 900, now: 1_000, by }), "ignored");
+    const second = { ...calm, armedAt: 1_000, keyBeforeAt: 1_000, by };
+    assert.strictEqual(pressOutcome({ ...second, now: 1_299 }), "ignored");
+    assert.strictEqual(pressOutcome({ ...second, now: 1_300 }), "decides");
+    assert.strictEqual(pressOutcome({ ...second, keyBeforeAt: 1_250, now: 1_400 }), "ignored");
   });
 
   it("a second press decides when it follows deliberately, and arms again when it comes too late", () => {
-    const by = "pointer";
-    assert.strictEqual(pressOutcome({ shownAt, armedAt: 1_000, now: 1_200, by }), "decides");
-    assert.strictEqual(
-      pressOutcome({ shownAt, armedAt: 1_000, now: 1_001 + armedMillis, by }),
-      "armed",
-    );
+    const second = { ...calm, armedAt: 1_000, by: "pointer" } as const;
+    assert.strictEqual(pressOutcome({ ...second, now: 1_200 }), "decides");
+    assert.strictEqual(pressOutcome({ ...second, now: 1_001 + armedMillis }), "armed");
   });
 });
