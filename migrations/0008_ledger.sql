@@ -57,9 +57,9 @@ $function$;
 
 -- Whether a submission could go on now, leaving its place in the queue aside.
 --
--- A wait for approvals is over when nothing of the run is pending any more, or
--- when one answer already ends the run (a terminal denial). A wait for unknowns
--- is over when every one of them is resolved (DU-07).
+-- A wait for approvals is over when nothing of the run is pending any more: a
+-- terminal denial, too, ends the run only once the rest of its batch is decided
+-- (A-06). A wait for unknowns is over when every one of them is resolved (DU-07).
 CREATE FUNCTION submission_can_go_on(s submissions) RETURNS boolean
 LANGUAGE sql STABLE AS $function$
   SELECT CASE s.state
@@ -68,12 +68,10 @@ LANGUAGE sql STABLE AS $function$
     WHEN 'waiting' THEN EXISTS (
       SELECT FROM approval_requests a
       WHERE a.tenant_id = s.tenant_id AND a.run_id = s.run_id
-        AND a.decided_at IS NOT NULL AND a.delivered_at IS NULL AND a.state <> 'withdrawn'
-        AND (
-          (a.state <> 'approved' AND a.denial_rule = 'terminal')
-          OR NOT EXISTS (
-            SELECT FROM approval_requests p
-            WHERE p.tenant_id = s.tenant_id AND p.run_id = s.run_id AND p.state = 'pending')))
+        AND a.decided_at IS NOT NULL AND a.delivered_at IS NULL AND a.state <> 'withdrawn')
+      AND NOT EXISTS (
+        SELECT FROM approval_requests p
+        WHERE p.tenant_id = s.tenant_id AND p.run_id = s.run_id AND p.state = 'pending')
     WHEN 'unknown' THEN EXISTS (
       SELECT FROM unknown_outcomes u
       WHERE u.tenant_id = s.tenant_id AND u.run_id = s.run_id

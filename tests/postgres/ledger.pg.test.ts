@@ -1,6 +1,8 @@
 import { assert, layer } from "@effect/vitest";
+import * as Deferred from "effect/Deferred";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
+import * as SqlClient from "effect/unstable/sql/SqlClient";
 import { WorkerId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { approvalRequestIdOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
@@ -220,12 +222,13 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
     }),
   );
 
-  it.effect("[A-06] a terminal denial ends the wait although others are still pending", () =>
+  it.effect("[A-06] a terminal denial ends the wait once the rest of its batch is decided", () =>
     Effect.gen(function* () {
       const { place } = yield* waiting(["c1", "c2"], { denial: "terminal" });
-      yield* decide(place, "c2", "approved");
-      assert.isTrue(Option.isNone(yield* claimOf(place)));
       yield* decide(place, "c1", "denied");
+      assert.isFalse(yield* isDue(place));
+      assert.isTrue(Option.isNone(yield* claimOf(place)));
+      yield* decide(place, "c2", "approved");
       assert.isTrue(yield* isDue(place));
       assert.strictEqual((yield* claimed(place)).undelivered.length, 2);
     }),
@@ -443,6 +446,35 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
         counts: true,
       });
       assert.strictEqual((yield* claimed(place)).lostAttempts, 1);
+    }),
+  );
+
+  it.effect("[DU-13] an owner that gives up while a newer one claims takes nothing from it", () =>
+    Effect.gen(function* () {
+      const { place, claim } = yield* started();
+      const ledger = yield* SubmissionLedger;
+      const sql = yield* SqlClient.SqlClient;
+      const claimedAlready = yield* Deferred.make<void>();
+      const claiming = sql.withTransaction(
+        Effect.gen(function* () {
+          yield* rows("SELECT * FROM submission_claim($1, $2, 'newer')", [
+            place.tenantId,
+            place.threadId,
+          ]);
+          yield* Deferred.succeed(claimedAlready, undefined);
+          yield* Effect.sleep("300 millis");
+        }),
+      );
+      const postponing = Effect.andThen(
+        Deferred.await(claimedAlready),
+        ledger.postpone({ ...place, epoch: claim.epoch, delaySeconds: 100, reason: "late" }),
+      );
+      yield* Effect.all([claiming, postponing], { concurrency: 2 });
+      const [submission] = yield* rows(
+        "SELECT state, postponed_reason FROM submissions WHERE run_id = $1",
+        [place.runId],
+      );
+      assert.deepStrictEqual(submission, { state: "running", postponed_reason: null });
     }),
   );
 
