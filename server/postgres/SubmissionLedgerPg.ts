@@ -183,10 +183,13 @@ const make = Effect.gen(function* () {
           due_at = clock_timestamp() + ${request.delaySeconds}::float8 * interval '1 second',
           postponed_reason = ${columnText(request.reason)},
           lost_attempts = s.lost_attempts + ${request.counts === false ? 0 : 1}
-        FROM threads t
-        WHERE t.tenant_id = ${request.tenantId} AND t.thread_id = ${request.threadId}
-          AND t.epoch = ${request.epoch}
-          AND s.tenant_id = t.tenant_id AND s.submission_id = ${request.submissionId}
+        -- Locked: a claim that is under way is waited for, and then the epoch is looked at again.
+        FROM (
+          SELECT tenant_id FROM threads
+          WHERE tenant_id = ${request.tenantId} AND thread_id = ${request.threadId}
+            AND epoch = ${request.epoch} FOR UPDATE
+        ) AS t
+        WHERE s.tenant_id = t.tenant_id AND s.submission_id = ${request.submissionId}
           AND s.state = 'running'`,
     ).pipe(Effect.asVoid),
   );
