@@ -263,7 +263,7 @@ END
 $function$;
 
 -- One append in one statement (PG-02). Answers: `appended`, `replayed`, `fenced`,
--- `tail-conflict`, `batch-conflict`, `no-thread`. Nothing is written unless the
+-- `tail-conflict`, `batch-conflict`, `no-thread`, `abort-pending`. Nothing is written unless the
 -- answer is `appended`.
 --
 -- Lock order of every writer of the runtime: thread, submission, run, the rest of
@@ -286,6 +286,24 @@ DECLARE
   v_first bigint;
   v_same boolean;
 BEGIN
+  -- An abort that commits after the writer's last look must not vanish behind a
+  -- settlement: the run's row is locked as `abort-run` locks it, then looked at.
+  IF 'RunSettled' = ANY (p_kinds) AND p_changes -> 'run' ->> 'state' <> 'aborted'
+    AND NOT 'AbortRequested' = ANY (p_kinds) THEN
+    PERFORM FROM threads t
+    WHERE t.tenant_id = p_tenant AND t.thread_id = p_thread AND t.epoch = p_epoch
+      AND t.tail_sequence = p_expected_sequence AND t.tail_digest = p_expected_digest FOR UPDATE;
+    IF FOUND THEN
+      PERFORM FROM runs r WHERE r.tenant_id = p_tenant AND r.run_id = p_run FOR UPDATE;
+      IF EXISTS (
+        SELECT FROM abort_requests b
+        WHERE b.tenant_id = p_tenant AND b.run_id = p_run AND b.delivered_at IS NULL) THEN
+        RETURN QUERY SELECT 'abort-pending', p_expected_sequence, p_expected_digest, NULL::timestamptz, p_epoch;
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+
   UPDATE threads t SET
     tail_sequence = p_expected_sequence + v_count, tail_digest = v_digest, last_batch_id = p_batch
   WHERE t.tenant_id = p_tenant AND t.thread_id = p_thread AND t.epoch = p_epoch

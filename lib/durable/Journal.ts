@@ -13,6 +13,7 @@ import type { AgentId, DiagnosticId, Digest, RunId, TenantId, ThreadId } from ".
 import type { Json } from "../contract/json/json.ts";
 import type { RunRecord, StoredRecord } from "../contract/records.ts";
 import type {
+  AbortPending,
   FenceRejected,
   JournalBatchConflict,
   JournalTailConflict,
@@ -63,11 +64,15 @@ export interface AppendReceipt {
 export class Journal extends Context.Service<
   Journal,
   {
+    /**
+     * A run is settled as completed or failed only while no abort of it waits to be
+     * delivered: `AbortPending` otherwise, unless the batch itself delivers it.
+     */
     readonly append: (
       request: AppendRequest,
     ) => Effect.Effect<
       AppendReceipt,
-      FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError
+      AbortPending | FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError
     >;
     /** Records after `after`, at most `limit` (1 to 10,000), in sequence. */
     readonly read: (request: {

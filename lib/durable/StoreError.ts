@@ -49,6 +49,20 @@ export class JournalBatchConflict extends Schema.TaggedError<JournalBatchConflic
   }
 }
 
+/**
+ * Somebody asked to end the run after its writer last looked, so the run may not
+ * be settled as completed or failed: nothing was written, and the abort is
+ * delivered first (DU-12). The tail and the epoch are still the writer's.
+ */
+export class AbortPending extends Schema.TaggedError<AbortPending>()("AbortPending", {
+  threadId: Schema.String,
+  runId: Schema.String,
+}) {
+  override get message() {
+    return `Run ${this.runId} was asked to end before it was settled; the abort must be recorded first.`;
+  }
+}
+
 /** Stored evidence contradicts itself; recovery refuses to act on it (F-08). */
 export class EvidenceCorrupt extends Schema.TaggedError<EvidenceCorrupt>()("EvidenceCorrupt", {
   threadId: Schema.String,

@@ -18,6 +18,7 @@ import {
 } from "#lib/durable/Journal.ts";
 import { eventsOf } from "#lib/durable/record-events.ts";
 import {
+  AbortPending,
   FenceRejected,
   JournalBatchConflict,
   JournalTailConflict,
@@ -44,6 +45,7 @@ const AppendAnswer = Schema.Struct({
     "tail-conflict",
     "batch-conflict",
     "no-thread",
+    "abort-pending",
   ]),
   tail_sequence: Int8,
   tail_digest: Digest,
@@ -88,7 +90,7 @@ const receiptOf = (
   answer: AppendAnswer,
 ): Effect.Effect<
   AppendReceipt,
-  FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError
+  AbortPending | FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError
 > => {
   const { threadId } = request;
   switch (answer.answer) {
@@ -103,6 +105,8 @@ const receiptOf = (
       });
     case "fenced":
       return Effect.fail(fenceOf(request, answer));
+    case "abort-pending":
+      return Effect.fail(new AbortPending({ threadId, runId: request.runId }));
     case "tail-conflict":
       return Effect.fail(
         new JournalTailConflict({

@@ -1,15 +1,17 @@
 import { assert, layer } from "@effect/vitest";
+import * as Deferred from "effect/Deferred";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 import * as Redacted from "effect/Redacted";
 import * as Schedule from "effect/Schedule";
+import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as Database from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import * as JournalPg from "#server/postgres/JournalPg.ts";
 import { swallowingProxy } from "#tests/postgres/swallowing-proxy.ts";
 import { emptyTail, verifyChain } from "#lib/durable/chain.ts";
 import { Journal, type AppendRequest } from "#lib/durable/Journal.ts";
-import { agentId, digest, recordsOf } from "#tests/postgres/records.ts";
+import { agentId, digest, recordsOf, type RunPlace } from "#tests/postgres/records.ts";
 import { admit, claimed, rows, started, store, TestUrl } from "#tests/postgres/store.ts";
 import { bodyOf } from "#lib/durable/chain.ts";
 import { WorkerId } from "#lib/contract/ids.ts";
@@ -129,6 +131,62 @@ layer(store, { excludeTestServices: true })("the journal on Postgres", (it) => {
         const stored = yield* journal.read({ ...request, after: 0, limit: 100 });
         assert.strictEqual(stored.length, 2);
       }),
+  );
+
+  const abort = (place: RunPlace) =>
+    rows(
+      `INSERT INTO abort_requests (tenant_id, run_id, thread_id, actor_kind, actor_id, actor_name, reason)
+       VALUES ($1, $2, $3, 'operator', 'ada', 'Ada', 'enough')`,
+      [place.tenantId, place.runId, place.threadId],
+    );
+
+  it.effect("[DU-12] no run is completed or failed past an abort that nobody delivered", () =>
+    Effect.gen(function* () {
+      const { place, writer } = yield* started();
+      const of = recordsOf(place);
+      yield* writer.append([of.opened(), of.attempt()]);
+      yield* abort(place);
+      const before = writer.tail();
+      for (const outcome of ["completed", "failed"] as const) {
+        const refused = yield* Effect.flip(writer.append([of.runSettled(outcome)]));
+        assert.isTrue(refused._tag === "AbortPending" && refused.runId === place.runId);
+      }
+      const [thread] = yield* rows(
+        "SELECT tail_sequence::int AS tail, tail_digest FROM threads WHERE thread_id = $1",
+        [place.threadId],
+      );
+      assert.deepStrictEqual(thread, { tail: before.sequence, tail_digest: before.digest });
+      // What the run did until then is still recorded, and then its end.
+      yield* writer.append([of.turn([])]);
+      yield* writer.append([of.aborted()]);
+      yield* writer.append([of.runSettled("aborted")]);
+      const [run] = yield* rows("SELECT state FROM runs WHERE run_id = $1", [place.runId]);
+      assert.strictEqual(run?.["state"], "aborted");
+    }),
+  );
+
+  it.effect("[DU-12] an abort that is being committed while the run is settled is not lost", () =>
+    Effect.gen(function* () {
+      const { place, writer } = yield* started();
+      const of = recordsOf(place);
+      yield* writer.append([of.opened(), of.attempt()]);
+      const sql = yield* SqlClient.SqlClient;
+      const asked = yield* Deferred.make<void>();
+      const aborting = sql.withTransaction(
+        Effect.gen(function* () {
+          yield* rows("SELECT FROM runs WHERE run_id = $1 FOR UPDATE", [place.runId]);
+          yield* abort(place);
+          yield* Deferred.succeed(asked, undefined);
+          yield* Effect.sleep("300 millis");
+        }),
+      );
+      const settling = Effect.andThen(
+        Deferred.await(asked),
+        Effect.flip(writer.append([of.runSettled()])),
+      );
+      const [, refused] = yield* Effect.all([aborting, settling], { concurrency: 2 });
+      assert.strictEqual(refused._tag, "AbortPending");
+    }),
   );
 
   it.effect(
