@@ -35,11 +35,19 @@ export interface Store {
   readonly undelivered: Array<RunRecord>;
 }
 
-export const makeStore = (): Store => ({ appends: [], events: [], diagnostics: [], undelivered: [] });
+export const makeStore = (): Store => ({
+  appends: [],
+  events: [],
+  diagnostics: [],
+  undelivered: [],
+});
 
 export const recordsOf = (store: Store): ReadonlyArray<RunRecord> => store.appends.flat();
 
-export const kindOf = <Kind extends RunRecordKind>(store: Store, kind: Kind): ReadonlyArray<RecordOf<Kind>> =>
+export const kindOf = <Kind extends RunRecordKind>(
+  store: Store,
+  kind: Kind,
+): ReadonlyArray<RecordOf<Kind>> =>
   recordsOf(store).filter((record): record is RecordOf<Kind> => record._tag === kind);
 
 class ProcessLost extends Error {}
@@ -51,7 +59,10 @@ export interface Process {
   readonly lost: Effect.Effect<void>;
 }
 
-export const makeProcess = Effect.fnUntraced(function* (store: Store, crash: CrashPoint | undefined) {
+export const makeProcess = Effect.fnUntraced(function* (
+  store: Store,
+  crash: CrashPoint | undefined,
+) {
   const lost = yield* Deferred.make<void>();
   let gone = false;
   let appends = 0;
@@ -72,6 +83,7 @@ export const makeProcess = Effect.fnUntraced(function* (store: Store, crash: Cra
       }),
     emit: (event) => Effect.sync(() => void (gone || store.events.push(event))),
     answers: () => Effect.succeed([]),
+    noteToolExposure: () => Effect.void,
     postponesPassing: true,
     now: Clock.currentTimeMillis,
   });
@@ -131,7 +143,10 @@ export const contextOf = Effect.fnUntraced(function* <Tools extends Record<strin
   return context;
 });
 
-export type AttemptEnd = RunEnd | { readonly _tag: "lost" } | { readonly _tag: "died"; readonly cause: Cause.Cause<unknown> };
+export type AttemptEnd =
+  | RunEnd
+  | { readonly _tag: "lost" }
+  | { readonly _tag: "died"; readonly cause: Cause.Cause<unknown> };
 
 /** One attempt over what the store holds, until it ends or its process is lost. */
 export const attemptIn = (
@@ -154,7 +169,9 @@ export const attemptIn = (
     const delivered = new Set(recordsOf(store));
     store.undelivered.unshift(...deliver.filter((record) => !delivered.has(record)));
     if (Exit.isSuccess(exit)) return exit.value;
-    const wasLost = exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof ProcessLost);
+    const wasLost = exit.cause.reasons.some(
+      (reason) => Cause.isDieReason(reason) && reason.defect instanceof ProcessLost,
+    );
     return wasLost ? { _tag: "lost" } : { _tag: "died", cause: exit.cause };
   });
 
@@ -173,7 +190,9 @@ export const attempt = Effect.fnUntraced(function* <Tools extends Record<string,
 /** Open approval requests of the last turn, in declaration order. */
 export const openRequests = (store: Store): ReadonlyArray<RecordOf<"ApprovalRequested">> =>
   (foldRecords(recordsOf(store)).turns.at(-1)?.calls ?? []).flatMap((call) =>
-    call.requested !== undefined && call.decided === undefined && call.settled === undefined ? [call.requested] : [],
+    call.requested !== undefined && call.decided === undefined && call.settled === undefined
+      ? [call.requested]
+      : [],
   );
 
 /** The row that an operator's decision becomes. */
@@ -194,7 +213,9 @@ export const decide = (
 /** Effects in doubt that nobody has resolved. */
 export const openUnknowns = (store: Store): ReadonlyArray<RecordOf<"ToolCallUnknown">> =>
   foldRecords(recordsOf(store)).turns.flatMap((turn) =>
-    turn.calls.flatMap((call) => (call.unknown !== undefined && call.resolved === undefined ? [call.unknown] : [])),
+    turn.calls.flatMap((call) =>
+      call.unknown !== undefined && call.resolved === undefined ? [call.unknown] : [],
+    ),
   );
 
 /** The row that an operator's resolution becomes. */

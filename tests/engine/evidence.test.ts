@@ -6,7 +6,15 @@ import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { DeclaredCall, RunRecord } from "#lib/contract/records.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
-import { attempt, decide, kindOf, makeStore, openRequests, recordsOf, type Store } from "#tests/engine/durable-harness.ts";
+import {
+  attempt,
+  decide,
+  kindOf,
+  makeStore,
+  openRequests,
+  recordsOf,
+  type Store,
+} from "#tests/engine/durable-harness.ts";
 import { resultsIn } from "#tests/engine/run-agent.ts";
 
 const Search = Tool.make("search", {
@@ -14,14 +22,22 @@ const Search = Tool.make("search", {
   success: Schema.String,
   failureMode: "return",
 });
-const Pay = Tool.make("pay", { parameters: Schema.Struct({ amount: Schema.Number }), success: Schema.String });
+const Pay = Tool.make("pay", {
+  parameters: Schema.Struct({ amount: Schema.Number }),
+  success: Schema.String,
+});
 const Refund = Tool.make("refund", {
   parameters: Schema.Struct({ amount: Schema.Number }),
   success: Schema.String,
   needsApproval: true,
 });
 const toolkit = Toolkit.make(Search, Pay, Refund);
-const agent = Agent.make("payer", { input: Schema.String, output: Schema.String, instructions: "Pay.", toolkit });
+const agent = Agent.make("payer", {
+  input: Schema.String,
+  output: Schema.String,
+  instructions: "Pay.",
+  toolkit,
+});
 
 const makePayer = () => {
   const log: Array<string> = [];
@@ -45,37 +61,52 @@ const tamper = (store: Store, change: (record: RunRecord) => ReadonlyArray<RunRe
   store.appends.splice(0, store.appends.length, ...edited);
 };
 
-const changeCall = (callId: string, change: (call: DeclaredCall) => DeclaredCall) => (record: RunRecord): ReadonlyArray<RunRecord> =>
-  record._tag === "TurnRecorded"
-    ? [{ ...record, calls: record.calls.map((call) => (call.callId === callId ? change(call) : call)) }]
-    : [record];
+const changeCall =
+  (callId: string, change: (call: DeclaredCall) => DeclaredCall) =>
+  (record: RunRecord): ReadonlyArray<RunRecord> =>
+    record._tag === "TurnRecorded"
+      ? [
+          {
+            ...record,
+            calls: record.calls.map((call) => (call.callId === callId ? change(call) : call)),
+          },
+        ]
+      : [record];
 
 /** Records up to the stored response, lost before anything of the batch started. */
 const stopAfterResponse = Effect.gen(function* () {
   const store = makeStore();
   const payer = makePayer();
-  const end = yield* attempt(store, agent, () => payer.layer, { crash: { append: 2, landed: true } });
+  const end = yield* attempt(store, agent, () => payer.layer, {
+    crash: { append: 2, landed: true },
+  });
   assert.strictEqual(end._tag, "lost");
   assert.deepStrictEqual(payer.log, []);
   return { store, payer };
 });
 
 describe("stored rejections (F-08, F-09)", () => {
-  it.effect("[scenario 3][F-08][F-09][DU-14] lost after the response: the same failure, no second request, the other call runs once", () =>
-    Effect.gen(function* () {
-      const { payer, store } = yield* stopAfterResponse;
-      const end = yield* attempt(store, agent, () => payer.layer);
-      assert.strictEqual(end._tag === "settled" ? end.settled.outcome : end._tag, "completed");
-      assert.deepStrictEqual(payer.log, ["pay 5"]);
-      const requests = yield* Effect.flatMap(ScriptedModel, (model) => model.requests);
-      assert.strictEqual(requests.length, 2);
-      const failed = resultsIn(requests[1]).filter(([, , isFailure]) => isFailure);
-      assert.strictEqual(failed.length, 1);
-      assert.include(JSON.stringify(failed[0]), "ToolParameterValidationError");
-      assert.deepStrictEqual(kindOf(store, "TurnRecorded")[0]?.rejections.map(({ callId, parameters }) => [callId as string, parameters]), [
-        ["bad", { query: "" }],
-      ]);
-    }).pipe(Effect.provide(ScriptedModel.layer([rejectedAndPay, text("paid")]))),
+  it.effect(
+    "[scenario 3][F-08][F-09][DU-14] lost after the response: the same failure, no second request, the other call runs once",
+    () =>
+      Effect.gen(function* () {
+        const { payer, store } = yield* stopAfterResponse;
+        const end = yield* attempt(store, agent, () => payer.layer);
+        assert.strictEqual(end._tag === "settled" ? end.settled.outcome : end._tag, "completed");
+        assert.deepStrictEqual(payer.log, ["pay 5"]);
+        const requests = yield* Effect.flatMap(ScriptedModel, (model) => model.requests);
+        assert.strictEqual(requests.length, 2);
+        const failed = resultsIn(requests[1]).filter(([, , isFailure]) => isFailure);
+        assert.strictEqual(failed.length, 1);
+        assert.include(JSON.stringify(failed[0]), "ToolParameterValidationError");
+        assert.deepStrictEqual(
+          kindOf(store, "TurnRecorded")[0]?.rejections.map(({ callId, parameters }) => [
+            callId as string,
+            parameters,
+          ]),
+          [["bad", { query: "" }]],
+        );
+      }).pipe(Effect.provide(ScriptedModel.layer([rejectedAndPay, text("paid")]))),
   );
 
   it.effect("[F-09] a store that kept only the rejection gives the same failed result again", () =>
@@ -88,10 +119,16 @@ describe("stored rejections (F-08, F-09)", () => {
     }).pipe(Effect.provide(ScriptedModel.layer([rejectedAndPay, text("paid")]))),
   );
 
-  const tamperings: ReadonlyArray<readonly [string, (record: RunRecord) => ReadonlyArray<RunRecord>]> = [
+  const tamperings: ReadonlyArray<
+    readonly [string, (record: RunRecord) => ReadonlyArray<RunRecord>]
+  > = [
     [
       "the arguments of a call that passed validation are changed",
-      changeCall("ok", (call) => ({ ...call, parameters: { amount: 999_999 }, effectiveParameters: { amount: 999_999 } })),
+      changeCall("ok", (call) => ({
+        ...call,
+        parameters: { amount: 999_999 },
+        effectiveParameters: { amount: 999_999 },
+      })),
     ],
     [
       "arguments and their digest are changed together, but not the stored response",
@@ -114,7 +151,16 @@ describe("stored rejections (F-08, F-09)", () => {
       "a rejection is added to a call that was valid",
       (record) =>
         record._tag === "TurnRecorded"
-          ? [{ ...record, rejections: record.calls.map(({ callId, parameters }) => ({ callId, parameters, encodedError: "no" })) }]
+          ? [
+              {
+                ...record,
+                rejections: record.calls.map(({ callId, parameters }) => ({
+                  callId,
+                  parameters,
+                  encodedError: "no",
+                })),
+              },
+            ]
           : [record],
     ],
     [
@@ -128,7 +174,10 @@ describe("stored rejections (F-08, F-09)", () => {
         const { payer, store } = yield* stopAfterResponse;
         tamper(store, change);
         const end = yield* attempt(store, agent, () => payer.layer);
-        assert.strictEqual(end._tag === "settled" ? end.settled.finishReason : end._tag, "corrupt-evidence");
+        assert.strictEqual(
+          end._tag === "settled" ? end.settled.finishReason : end._tag,
+          "corrupt-evidence",
+        );
         assert.deepStrictEqual(payer.log, []);
         const requests = yield* Effect.flatMap(ScriptedModel, (model) => model.requests);
         assert.strictEqual(requests.length, 1);
@@ -141,10 +190,22 @@ describe("stored rejections (F-08, F-09)", () => {
       const store = makeStore();
       const payer = makePayer();
       yield* attempt(store, agent, () => payer.layer, { crash: { append: 2, landed: true } });
-      tamper(store, (record) => (record._tag === "TurnRecorded" ? [{ ...record, rejections: [] }] : [record]));
+      tamper(store, (record) =>
+        record._tag === "TurnRecorded" ? [{ ...record, rejections: [] }] : [record],
+      );
       const end = yield* attempt(store, agent, () => payer.layer);
-      assert.strictEqual(end._tag === "settled" ? end.settled.finishReason : end._tag, "corrupt-evidence");
-    }).pipe(Effect.provide(ScriptedModel.layer([toolCalls([{ id: "bad", name: "search", params: { query: "" } }]), text("never")]))),
+      assert.strictEqual(
+        end._tag === "settled" ? end.settled.finishReason : end._tag,
+        "corrupt-evidence",
+      );
+    }).pipe(
+      Effect.provide(
+        ScriptedModel.layer([
+          toolCalls([{ id: "bad", name: "search", params: { query: "" } }]),
+          text("never"),
+        ]),
+      ),
+    ),
   );
 });
 
@@ -166,16 +227,25 @@ describe("stored approvals (A-09, A-12)", () => {
       store.undelivered.push(decide(request, "approved"));
       const amount = { amount: 999_999 };
       tamper(store, (record) =>
-        changeCall("r", (call) => ({ ...call, parameters: amount, effectiveParameters: amount, parametersDigest: Digest.make(digestOf(amount)) }))(
-          record,
-        ).map((changed) =>
+        changeCall("r", (call) => ({
+          ...call,
+          parameters: amount,
+          effectiveParameters: amount,
+          parametersDigest: Digest.make(digestOf(amount)),
+        }))(record).map((changed) =>
           changed._tag === "TurnRecorded"
-            ? { ...changed, response: changed.response.map((part) => ({ ...Object(part), params: amount })) }
+            ? {
+                ...changed,
+                response: changed.response.map((part) => ({ ...Object(part), params: amount })),
+              }
             : changed,
         ),
       );
       const end = yield* attempt(store, agent, () => payer.layer);
-      assert.strictEqual(end._tag === "settled" ? end.settled.finishReason : end._tag, "corrupt-evidence");
+      assert.strictEqual(
+        end._tag === "settled" ? end.settled.finishReason : end._tag,
+        "corrupt-evidence",
+      );
       assert.deepStrictEqual(payer.log, []);
     }).pipe(Effect.provide(ScriptedModel.layer([refundTurn]))),
   );
@@ -185,9 +255,15 @@ describe("stored approvals (A-09, A-12)", () => {
       const { payer, store } = yield* suspended;
       const [request] = openRequests(store);
       assert.isDefined(request);
-      store.undelivered.push({ ...decide(request, "approved"), parametersDigest: Digest.make("a".repeat(64)) });
+      store.undelivered.push({
+        ...decide(request, "approved"),
+        parametersDigest: Digest.make("a".repeat(64)),
+      });
       const end = yield* attempt(store, agent, () => payer.layer);
-      assert.strictEqual(end._tag === "settled" ? end.settled.finishReason : end._tag, "corrupt-evidence");
+      assert.strictEqual(
+        end._tag === "settled" ? end.settled.finishReason : end._tag,
+        "corrupt-evidence",
+      );
       assert.deepStrictEqual(payer.log, []);
     }).pipe(Effect.provide(ScriptedModel.layer([refundTurn]))),
   );
@@ -197,7 +273,10 @@ describe("stored approvals (A-09, A-12)", () => {
       const { payer, store } = yield* suspended;
       tamper(store, (record) => (record._tag === "ApprovalRequested" ? [] : [record]));
       const end = yield* attempt(store, agent, () => payer.layer);
-      assert.strictEqual(end._tag === "settled" ? end.settled.finishReason : end._tag, "corrupt-evidence");
+      assert.strictEqual(
+        end._tag === "settled" ? end.settled.finishReason : end._tag,
+        "corrupt-evidence",
+      );
       assert.deepStrictEqual(payer.log, []);
     }).pipe(Effect.provide(ScriptedModel.layer([refundTurn]))),
   );
@@ -207,7 +286,10 @@ describe("stored approvals (A-09, A-12)", () => {
       const { payer, store } = yield* suspended;
       const [request] = openRequests(store);
       assert.isDefined(request);
-      store.undelivered.push({ ...decide(request, "approved"), callId: "forged" as typeof request.callId });
+      store.undelivered.push({
+        ...decide(request, "approved"),
+        callId: "forged" as typeof request.callId,
+      });
       const end = yield* attempt(store, agent, () => payer.layer);
       assert.deepStrictEqual(end, { _tag: "suspended", waitingFor: "approval" });
       assert.deepStrictEqual(payer.log, []);
@@ -239,6 +321,13 @@ describe("stored approvals (A-09, A-12)", () => {
       const requests = yield* Effect.flatMap(ScriptedModel, (model) => model.requests);
       assert.deepStrictEqual(resultsIn(requests[1]), [["p", "pay 1", false]]);
       assert.isDefined(recordsOf(store));
-    }).pipe(Effect.provide(ScriptedModel.layer([toolCalls([{ id: "p", name: "pay", params: { amount: 1 } }]), text("ok")]))),
+    }).pipe(
+      Effect.provide(
+        ScriptedModel.layer([
+          toolCalls([{ id: "p", name: "pay", params: { amount: 1 } }]),
+          text("ok"),
+        ]),
+      ),
+    ),
   );
 });

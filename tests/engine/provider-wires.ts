@@ -1,7 +1,10 @@
 /** The bytes that each provider's wire carries for a response of tool calls, and the model that reads them. */
 import { AnthropicClient, AnthropicLanguageModel } from "@effect/ai-anthropic";
 import { OpenAiClient, OpenAiLanguageModel } from "@effect/ai-openai";
-import { OpenAiClient as CompatClient, OpenAiLanguageModel as CompatLanguageModel } from "@effect/ai-openai-compat";
+import {
+  OpenAiClient as CompatClient,
+  OpenAiLanguageModel as CompatLanguageModel,
+} from "@effect/ai-openai-compat";
 import { Layer, Redacted } from "effect";
 import type { LanguageModel } from "effect/unstable/ai";
 import { FetchHttpClient } from "effect/unstable/http";
@@ -26,7 +29,12 @@ export interface ProviderWire {
 
 const apiKey = Redacted.make("key");
 const sse = (events: ReadonlyArray<object>, named = false): string =>
-  events.map((event) => `${named && "type" in event ? `event: ${String(event.type)}\n` : ""}data: ${JSON.stringify(event)}\n\n`).join("");
+  events
+    .map(
+      (event) =>
+        `${named && "type" in event ? `event: ${String(event.type)}\n` : ""}data: ${JSON.stringify(event)}\n\n`,
+    )
+    .join("");
 const pieces = (text: string): ReadonlyArray<string> => text.match(/[\s\S]{1,7}/g) ?? [];
 
 interface RequestTool {
@@ -38,7 +46,11 @@ interface RequestTool {
 const toolsOf = (requestBody: string): ReadonlyArray<RequestTool> =>
   (JSON.parse(requestBody) as { readonly tools: ReadonlyArray<RequestTool> }).tools;
 
-const functionCall = ({ argumentsText, id, name }: WireCall, status: string, shown = argumentsText) => ({
+const functionCall = (
+  { argumentsText, id, name }: WireCall,
+  status: string,
+  shown = argumentsText,
+) => ({
   type: "function_call",
   id: `fc_${id}`,
   call_id: id,
@@ -46,7 +58,13 @@ const functionCall = ({ argumentsText, id, name }: WireCall, status: string, sho
   arguments: shown,
   status,
 });
-const response = (output: ReadonlyArray<object>) => ({ id: "resp_1", object: "response", model: "m", created_at: 1, output });
+const response = (output: ReadonlyArray<object>) => ({
+  id: "resp_1",
+  object: "response",
+  model: "m",
+  created_at: 1,
+  output,
+});
 
 export const responses: ProviderWire = {
   name: "openai Responses",
@@ -61,22 +79,38 @@ export const responses: ProviderWire = {
     sse([
       { type: "response.created", response: response([]) },
       ...calls.flatMap((call, output_index) => [
-        { type: "response.output_item.added", output_index, item: functionCall(call, "in_progress", "") },
+        {
+          type: "response.output_item.added",
+          output_index,
+          item: functionCall(call, "in_progress", ""),
+        },
         ...pieces(call.argumentsText).map((delta) => ({
           type: "response.function_call_arguments.delta",
           item_id: `fc_${call.id}`,
           output_index,
           delta,
         })),
-        { type: "response.function_call_arguments.done", item_id: `fc_${call.id}`, output_index, arguments: call.argumentsText },
+        {
+          type: "response.function_call_arguments.done",
+          item_id: `fc_${call.id}`,
+          output_index,
+          arguments: call.argumentsText,
+        },
         { type: "response.output_item.done", output_index, item: functionCall(call, "completed") },
       ]),
-      { type: "response.completed", response: response(calls.map((call) => functionCall(call, "completed"))) },
+      {
+        type: "response.completed",
+        response: response(calls.map((call) => functionCall(call, "completed"))),
+      },
     ]),
   schemasOf: (body) => toolsOf(body).map((tool) => [tool.name, tool.parameters]),
 };
 
-const toolCall = ({ argumentsText, id, name }: WireCall) => ({ id, type: "function", function: { name, arguments: argumentsText } });
+const toolCall = ({ argumentsText, id, name }: WireCall) => ({
+  id,
+  type: "function",
+  function: { name, arguments: argumentsText },
+});
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   id: "chat_1",
   object: "chat.completion.chunk",
@@ -99,7 +133,13 @@ export const chatCompletions: ProviderWire = {
       object: "chat.completion",
       created: 1,
       model: "m",
-      choices: [{ index: 0, message: { role: "assistant", content: null, tool_calls: calls.map(toolCall) }, finish_reason: "tool_calls" }],
+      choices: [
+        {
+          index: 0,
+          message: { role: "assistant", content: null, tool_calls: calls.map(toolCall) },
+          finish_reason: "tool_calls",
+        },
+      ],
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     }),
   streamed: (calls) =>
@@ -107,7 +147,9 @@ export const chatCompletions: ProviderWire = {
       chunk({ role: "assistant", content: null }),
       ...calls.flatMap((call, index) => [
         chunk({ tool_calls: [{ index, ...toolCall({ ...call, argumentsText: "" }) }] }),
-        ...pieces(call.argumentsText).map((piece) => chunk({ tool_calls: [{ index, function: { arguments: piece } }] })),
+        ...pieces(call.argumentsText).map((piece) =>
+          chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
+        ),
       ]),
       chunk({}, "tool_calls"),
     ])}data: [DONE]\n\n`,
@@ -135,7 +177,13 @@ const message = (content: ReadonlyArray<object>, stop_reason: string | null) => 
   container: null,
   context_management: null,
 });
-const toolUse = ({ id, name }: WireCall, input: unknown) => ({ type: "tool_use", id, name, input, caller: { type: "direct" } });
+const toolUse = ({ id, name }: WireCall, input: unknown) => ({
+  type: "tool_use",
+  id,
+  name,
+  input,
+  caller: { type: "direct" },
+});
 
 export const anthropic: ProviderWire = {
   name: "anthropic",
@@ -146,7 +194,14 @@ export const anthropic: ProviderWire = {
       Layer.provide(FetchHttpClient.layer),
     ),
   whole: (calls) =>
-    JSON.stringify(message(calls.map((call) => toolUse(call, JSON.parse(call.argumentsText === "" ? "{}" : call.argumentsText))), "tool_use")),
+    JSON.stringify(
+      message(
+        calls.map((call) =>
+          toolUse(call, JSON.parse(call.argumentsText === "" ? "{}" : call.argumentsText)),
+        ),
+        "tool_use",
+      ),
+    ),
   streamed: (calls) =>
     sse(
       [

@@ -12,7 +12,13 @@ import * as Agent from "#lib/agent/Agent.ts";
 import { CurrentToolCall } from "#lib/current-tool-call.ts";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
-import { type RecordedRequest, ScriptedModel, type ScriptedTurn, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
+import {
+  type RecordedRequest,
+  ScriptedModel,
+  type ScriptedTurn,
+  text,
+  toolCalls,
+} from "#lib/testing/ScriptedModel.ts";
 import { approvalRule } from "#lib/tool-approval.ts";
 import {
   abort,
@@ -29,14 +35,19 @@ import {
   type Store,
 } from "#tests/engine/durable-harness.ts";
 
-const parameters = Schema.Struct({ yields: Schema.Int, ends: Schema.Literals(["ok", "fail", "die", "lost-before", "lost-after"]) });
+const parameters = Schema.Struct({
+  yields: Schema.Int,
+  ends: Schema.Literals(["ok", "fail", "die", "lost-before", "lost-after"]),
+});
 const options = { parameters, success: Schema.String, failure: Schema.String } as const;
 const Look = Tool.make("look", options).annotate(ToolExecutionClass, "readonly");
 const Put = Tool.make("put", options).annotate(ToolExecutionClass, "idempotent");
 const Send = Tool.make("send", options);
 const Soft = Tool.make("soft", { ...options, failureMode: "return" });
 const Ask = Tool.make("ask", { ...options, failureMode: "return", needsApproval: true });
-const Demand = approvalRule(Tool.make("demand", { ...options, needsApproval: true }), { denial: "terminal" });
+const Demand = approvalRule(Tool.make("demand", { ...options, needsApproval: true }), {
+  denial: "terminal",
+});
 const toolkit = Toolkit.make(Look, Put, Send, Soft, Ask, Demand);
 const agent = Agent.make("crasher", {
   input: Schema.String,
@@ -75,7 +86,14 @@ const makeHandlers = (world: World, store: Store) => (process: Process) => {
       if (ends === "fail") return yield* Effect.fail("no");
       return ends === "die" ? yield* Effect.die(new Error("bug")) : `did ${key}`;
     });
-  return toolkit.toLayer({ look: handle, put: handle, send: handle, soft: handle, ask: handle, demand: handle });
+  return toolkit.toLayer({
+    look: handle,
+    put: handle,
+    send: handle,
+    soft: handle,
+    ask: handle,
+    demand: handle,
+  });
 };
 
 /** DU-01: whoever may have an effect is on record before it starts. */
@@ -83,10 +101,14 @@ const checkPrepared = (store: Store, world: World, turn: number, callId: string)
   const declared = kindOf(store, "TurnRecorded")
     .find((record) => record.turn === turn)
     ?.calls.find((call) => call.callId === callId);
-  const prepared = kindOf(store, "ToolCallPrepared").filter((record) => record.turn === turn && record.callId === callId);
+  const prepared = kindOf(store, "ToolCallPrepared").filter(
+    (record) => record.turn === turn && record.callId === callId,
+  );
   const starts = world.starts.get(keyOf(turn, callId)) ?? 0;
   if (declared?.executionClass !== "readonly" && prepared.length < starts) {
-    world.violations.push(`${keyOf(turn, callId)} started ${starts} times with ${prepared.length} preparations`);
+    world.violations.push(
+      `${keyOf(turn, callId)} started ${starts} times with ${prepared.length} preparations`,
+    );
   }
 };
 
@@ -100,14 +122,35 @@ const callArbitrary = fc.record({
     { weight: 4, arbitrary: fc.constantFrom("lost-before" as const, "lost-after" as const) },
   ),
   /** Arguments that only a return-mode tool survives; elsewhere they end the run. */
-  invalid: fc.oneof({ weight: 14, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  invalid: fc.oneof(
+    { weight: 14, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
 });
 const caseArbitrary = fc.record({
-  turns: fc.array(fc.array(callArbitrary, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
-  crashes: fc.array(fc.record({ append: fc.integer({ min: 1, max: 9 }), landed: fc.boolean() }), { maxLength: 5 }),
-  decisions: fc.array(fc.constantFrom("approved" as const, "approved" as const, "denied" as const, "expired" as const), { minLength: 1, maxLength: 6 }),
+  turns: fc.array(fc.array(callArbitrary, { minLength: 1, maxLength: 5 }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  crashes: fc.array(fc.record({ append: fc.integer({ min: 1, max: 9 }), landed: fc.boolean() }), {
+    maxLength: 5,
+  }),
+  decisions: fc.array(
+    fc.constantFrom(
+      "approved" as const,
+      "approved" as const,
+      "denied" as const,
+      "expired" as const,
+    ),
+    { minLength: 1, maxLength: 6 },
+  ),
   resolutions: fc.array(
-    fc.constantFrom("completed-with-result" as const, "never-happened" as const, "safe-to-retry" as const, "abort-submission" as const),
+    fc.constantFrom(
+      "completed-with-result" as const,
+      "never-happened" as const,
+      "safe-to-retry" as const,
+      "abort-submission" as const,
+    ),
     { minLength: 1, maxLength: 6 },
   ),
   /** People answer everything at once, or one thing per attempt. */
@@ -128,7 +171,8 @@ const scriptOf = ({ turns }: Case) => {
   );
   // What a model says depends on the conversation alone, so a request that is sent again is answered the same.
   return (request: RecordedRequest): ScriptedTurn =>
-    scripted[request.prompt.content.filter((message) => message.role === "assistant").length] ?? text("all done");
+    scripted[request.prompt.content.filter((message) => message.role === "assistant").length] ??
+    text("all done");
 };
 
 /** Two people with their answers in a fixed order. */
@@ -137,7 +181,11 @@ const makePeople = (input: Case) => {
   let resolved = 0;
   return (store: Store): void => {
     const take = <A>(all: ReadonlyArray<A>) => (input.oneAtATime ? all.slice(0, 1) : all);
-    const known = new Set(store.undelivered.flatMap((record) => ("callId" in record ? [`${record._tag}${record.callId}`] : [])));
+    const known = new Set(
+      store.undelivered.flatMap((record) =>
+        "callId" in record ? [`${record._tag}${record.callId}`] : [],
+      ),
+    );
     for (const request of take(openRequests(store))) {
       if (known.has(`ApprovalDecided${request.callId}`)) continue;
       const decision = input.decisions[decided++ % input.decisions.length] ?? "approved";
@@ -146,7 +194,9 @@ const makePeople = (input: Case) => {
     for (const unknown of take(openUnknowns(store))) {
       if (known.has(`UnknownResolved${unknown.callId}`)) continue;
       const kind = input.resolutions[resolved++ % input.resolutions.length] ?? "abort-submission";
-      store.undelivered.push(resolve(unknown, kind, kind === "completed-with-result" ? "looked up" : undefined));
+      store.undelivered.push(
+        resolve(unknown, kind, kind === "completed-with-result" ? "looked up" : undefined),
+      );
     }
   };
 };
@@ -207,14 +257,20 @@ const allowedStarts = (store: Store, turn: number, callId: string): number =>
       .map(({ unknownId }) => unknownId),
   ).size;
 
-const check = ({ requests, snapshots, store, world }: Effect.Success<ReturnType<typeof play>>): void => {
+const check = ({
+  requests,
+  snapshots,
+  store,
+  world,
+}: Effect.Success<ReturnType<typeof play>>): void => {
   const records = recordsOf(store);
   assert.deepStrictEqual(world.violations, []);
   // DU-10: one settlement, and nothing after it.
   assert.strictEqual(kindOf(store, "RunSettled").length, 1);
   assert.strictEqual(records.at(-1)?._tag, "RunSettled");
   // DU-14: what was recorded stays what it was.
-  for (const snapshot of snapshots) assert.deepStrictEqual(records.slice(0, snapshot.length), snapshot);
+  for (const snapshot of snapshots)
+    assert.deepStrictEqual(records.slice(0, snapshot.length), snapshot);
   for (const turn of kindOf(store, "TurnRecorded")) checkTurn(store, world, turn);
   for (const request of requests) checkPrompt(request.prompt);
   checkRequests(store, requests);
@@ -223,28 +279,41 @@ const check = ({ requests, snapshots, store, world }: Effect.Success<ReturnType<
 const checkTurn = (store: Store, world: World, turn: RecordOf<"TurnRecorded">): void => {
   for (const { callId, executionClass } of turn.calls) {
     const key = keyOf(turn.turn, callId);
-    const here = (record: { readonly turn: number; readonly callId: string }) => record.turn === turn.turn && record.callId === callId;
+    const here = (record: { readonly turn: number; readonly callId: string }) =>
+      record.turn === turn.turn && record.callId === callId;
     const starts = world.starts.get(key) ?? 0;
     const settled = kindOf(store, "ToolCallSettled").filter(here);
     assert.isAtMost(settled.length, 1, `${key} has ${settled.length} results`);
     if (executionClass === "uncertain") {
       // DU-04, DU-05: never a second start without a person's word.
-      assert.isAtMost(starts, allowedStarts(store, turn.turn, callId), `${key} started ${starts} times`);
+      assert.isAtMost(
+        starts,
+        allowedStarts(store, turn.turn, callId),
+        `${key} started ${starts} times`,
+      );
     }
-    if (executionClass === "idempotent") assert.isAtMost(world.keys.get(key)?.size ?? 0, 1, `${key} changed its key`);
+    if (executionClass === "idempotent")
+      assert.isAtMost(world.keys.get(key)?.size ?? 0, 1, `${key} changed its key`);
     if (turn.refusal !== undefined) assert.strictEqual(starts, 0, `${key} ran in a refused batch`);
     // A-06, A-07, R10: who was denied never runs.
     const decision = kindOf(store, "ApprovalDecided").find(here)?.decision;
-    if (decision === "denied" || decision === "expired") assert.strictEqual(starts, 0, `${key} ran although ${decision}`);
+    if (decision === "denied" || decision === "expired")
+      assert.strictEqual(starts, 0, `${key} ran although ${decision}`);
     // DU-09: a settled run leaves no prepared call without a result or a doubt on record.
     const isOpen = settled.length === 0 && kindOf(store, "ToolCallPrepared").some(here);
-    if (isOpen) assert.isAtLeast(kindOf(store, "ToolCallUnknown").filter(here).length, 1, `${key} is in doubt and nobody is told`);
+    if (isOpen)
+      assert.isAtLeast(
+        kindOf(store, "ToolCallUnknown").filter(here).length,
+        1,
+        `${key} is in doubt and nobody is told`,
+      );
   }
 };
 
 /** DU-14, A-08, R28: a stored response is never asked for again, and a repeated request is the same request. */
 const checkRequests = (store: Store, requests: ReadonlyArray<RecordedRequest>): void => {
-  const turnOf = (request: RecordedRequest) => 1 + request.prompt.content.filter((message) => message.role === "assistant").length;
+  const turnOf = (request: RecordedRequest) =>
+    1 + request.prompt.content.filter((message) => message.role === "assistant").length;
   const prompts = new Map<number, string>();
   let last = 0;
   for (const request of requests) {
@@ -252,7 +321,11 @@ const checkRequests = (store: Store, requests: ReadonlyArray<RecordedRequest>): 
     assert.isAtLeast(turn, last, "the model was asked for an earlier turn again");
     last = turn;
     const bytes = JSON.stringify(request.encodedPrompt);
-    assert.strictEqual(prompts.get(turn) ?? bytes, bytes, `turn ${turn} was asked with another prompt`);
+    assert.strictEqual(
+      prompts.get(turn) ?? bytes,
+      bytes,
+      `turn ${turn} was asked with another prompt`,
+    );
     prompts.set(turn, bytes);
   }
   assert.isAtMost(kindOf(store, "TurnRecorded").length, prompts.size);
@@ -263,12 +336,21 @@ const seed = Number(process.env["RECOVERY_SEED"] ?? Math.floor(Math.random() * 2
 
 describe("recovery from any crash", () => {
   it(`[DU-01][DU-04][DU-05][DU-09][DU-10][DU-14][B-06][R62][R64] ${numRuns} random runs keep every promise (RECOVERY_SEED=${seed})`, async () => {
-    const seen = { lost: 0, unknown: 0, resolved: 0, decided: 0, settled: new Map<string, number>() };
+    const seen = {
+      lost: 0,
+      unknown: 0,
+      resolved: 0,
+      decided: 0,
+      settled: new Map<string, number>(),
+    };
     await fc.assert(
       fc.asyncProperty(caseArbitrary, async (input) => {
         const played = await Effect.runPromise(
           play(input).pipe(
-            Effect.provide([ScriptedModel.layer([], { whenExhausted: scriptOf(input), chunkSize: 1_000 }), Logger.layer([])]),
+            Effect.provide([
+              ScriptedModel.layer([], { whenExhausted: scriptOf(input), chunkSize: 1_000 }),
+              Logger.layer([]),
+            ]),
           ),
         );
         check(played);
@@ -282,8 +364,16 @@ describe("recovery from any crash", () => {
       { numRuns, seed },
     );
     // The cases reach what the promises are about; otherwise the property would prove nothing.
-    for (const reached of [seen.lost, seen.unknown, seen.resolved, seen.decided]) assert.isAbove(reached, numRuns / 10);
-    for (const outcome of ["answered", "tool-failure", "defect", "aborted", "approval-denied", "refused"]) {
+    for (const reached of [seen.lost, seen.unknown, seen.resolved, seen.decided])
+      assert.isAbove(reached, numRuns / 10);
+    for (const outcome of [
+      "answered",
+      "tool-failure",
+      "defect",
+      "aborted",
+      "approval-denied",
+      "refused",
+    ]) {
       assert.isAbove(seen.settled.get(outcome) ?? 0, 0, `no run ended as ${outcome}`);
     }
   }, 120_000);

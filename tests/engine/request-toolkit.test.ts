@@ -11,7 +11,13 @@ import { ModelCodec } from "#lib/engine/ModelCodec.ts";
 import { makeRequestToolkit } from "#lib/engine/RequestToolkit.ts";
 import { decodeArguments } from "#lib/engine/ToolArguments.ts";
 import { rawEndpoint } from "#tests/model/raw-endpoint.ts";
-import { chatCompletions, type ProviderWire, responses, type WireCall, wires } from "#tests/engine/provider-wires.ts";
+import {
+  chatCompletions,
+  type ProviderWire,
+  responses,
+  type WireCall,
+  wires,
+} from "#tests/engine/provider-wires.ts";
 
 const Order = Tool.make("order", {
   description: "Orders things.",
@@ -25,27 +31,51 @@ const Order = Tool.make("order", {
 const Ping = Tool.make("ping", { success: Schema.String });
 const tools = { order: Order, ping: Ping };
 
-const good: WireCall = { id: "call_1", name: "order", argumentsText: '{"id":"W1","count":"7","note":null}' };
-const bad: WireCall = { id: "call_2", name: "order", argumentsText: '{"id":31,"count":"7","note":null}' };
+const good: WireCall = {
+  id: "call_1",
+  name: "order",
+  argumentsText: '{"id":"W1","count":"7","note":null}',
+};
+const bad: WireCall = {
+  id: "call_2",
+  name: "order",
+  argumentsText: '{"id":31,"count":"7","note":null}',
+};
 const stranger: WireCall = { id: "call_3", name: "launch", argumentsText: '{"now":true}' };
 const empty: WireCall = { id: "call_4", name: "ping", argumentsText: "" };
 
 type Mode = "streamed" | "whole";
 
 /** The tool calls of one response, and the schemas its request carried. */
-const exchange = Effect.fnUntraced(function* (wire: ProviderWire, mode: Mode, calls: ReadonlyArray<WireCall>) {
+const exchange = Effect.fnUntraced(function* (
+  wire: ProviderWire,
+  mode: Mode,
+  calls: ReadonlyArray<WireCall>,
+) {
   const { bodies, url } = yield* rawEndpoint({
     contentType: mode === "streamed" ? "text/event-stream" : "application/json",
     body: wire[mode](calls),
   });
-  const options = { prompt: "go", toolkit: makeRequestToolkit([Order, Ping], wire.codec), disableToolCallResolution: true } as const;
-  const ask: Effect.Effect<ReadonlyArray<Response.AnyPart>, unknown, unknown> =
-    mode === "streamed" ? Stream.runCollect(LanguageModel.streamText(options)) : Effect.map(LanguageModel.generateText(options), ({ content }) => content);
+  const options = {
+    prompt: "go",
+    toolkit: makeRequestToolkit([Order, Ping], wire.codec),
+    disableToolCallResolution: true,
+  } as const;
+  const ask: Effect.Effect<ReadonlyArray<Response.AnyPart>, unknown, unknown> = mode === "streamed"
+    ? Stream.runCollect(LanguageModel.streamText(options))
+    : Effect.map(LanguageModel.generateText(options), ({ content }) => content);
   // Stand-ins need no handlers; their wide tool type cannot say so.
-  const parts = yield* Effect.exit(Effect.provide(ask as Effect.Effect<ReadonlyArray<Response.AnyPart>, unknown, LanguageModel.LanguageModel>, wire.model(url)));
+  const parts = yield* Effect.exit(
+    Effect.provide(
+      ask as Effect.Effect<ReadonlyArray<Response.AnyPart>, unknown, LanguageModel.LanguageModel>,
+      wire.model(url),
+    ),
+  );
   return {
     parts,
-    calls: Exit.isSuccess(parts) ? parts.value.flatMap((part) => (part.type === "tool-call" ? [part] : [])) : [],
+    calls: Exit.isSuccess(parts)
+      ? parts.value.flatMap((part) => (part.type === "tool-call" ? [part] : []))
+      : [],
     schemas: wire.schemasOf(bodies[0] ?? "{}"),
   };
 });
@@ -55,29 +85,45 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 for (const wire of wires) {
   for (const mode of ["streamed", "whole"] as const) {
     describe(`${wire.name}, ${mode}`, () => {
-      it.effect("[T-07][X-03] the wire carries exactly the provider's own schema of each tool", () =>
-        Effect.gen(function* () {
-          const { parts, schemas } = yield* exchange(wire, mode, [good]);
-          assert.isTrue(Exit.isSuccess(parts), String(parts));
-          for (const [name, schema] of schemas) {
-            const tool = name === "order" ? Order : Ping;
-            assert.deepStrictEqual(schema, plain(Tool.getJsonSchema(tool, { transformer: wire.codec.transformer })), name);
-          }
-          assert.deepStrictEqual(schemas.map(([name]) => name), ["order", "ping"]);
-        }),
+      it.effect(
+        "[T-07][X-03] the wire carries exactly the provider's own schema of each tool",
+        () =>
+          Effect.gen(function* () {
+            const { parts, schemas } = yield* exchange(wire, mode, [good]);
+            assert.isTrue(Exit.isSuccess(parts), String(parts));
+            for (const [name, schema] of schemas) {
+              const tool = name === "order" ? Order : Ping;
+              assert.deepStrictEqual(
+                schema,
+                plain(Tool.getJsonSchema(tool, { transformer: wire.codec.transformer })),
+                name,
+              );
+            }
+            assert.deepStrictEqual(
+              schemas.map(([name]) => name),
+              ["order", "ping"],
+            );
+          }),
       );
 
       const nulls = wire.codec === ModelCodec.plain ? "kept" : "left out";
-      it.effect(`[T-03][F-06] good and schema-invalid arguments both come back raw, nulls ${nulls}; one bad call does not fail the response`, () =>
-        Effect.gen(function* () {
-          const { calls, parts } = yield* exchange(wire, mode, [good, bad]);
-          assert.isTrue(Exit.isSuccess(parts), String(parts));
-          assert.deepStrictEqual(
-            calls.map(({ id, params }) => [id, plain(params)]),
-            // The engine reads the argument text itself, so a null that means something is not lost.
-            [good, bad].map(({ argumentsText, id }) => [id, JSON.parse(nulls === "kept" ? argumentsText : argumentsText.replace(',"note":null', ""))]),
-          );
-        }),
+      it.effect(
+        `[T-03][F-06] good and schema-invalid arguments both come back raw, nulls ${nulls}; one bad call does not fail the response`,
+        () =>
+          Effect.gen(function* () {
+            const { calls, parts } = yield* exchange(wire, mode, [good, bad]);
+            assert.isTrue(Exit.isSuccess(parts), String(parts));
+            assert.deepStrictEqual(
+              calls.map(({ id, params }) => [id, plain(params)]),
+              // The engine reads the argument text itself, so a null that means something is not lost.
+              [good, bad].map(({ argumentsText, id }) => [
+                id,
+                JSON.parse(
+                  nulls === "kept" ? argumentsText : argumentsText.replace(',"note":null', ""),
+                ),
+              ]),
+            );
+          }),
       );
 
       it.effect("[X-09] upstream fails the response over a tool it was not given", () =>
@@ -88,13 +134,18 @@ for (const wire of wires) {
       );
 
       const fails = wire === chatCompletions && mode === "whole";
-      it.effect(`[R35] no argument text for a tool without parameters ${fails ? "fails upstream, which the engine, always streaming, never meets" : "reads as an empty object"}`, () =>
-        Effect.gen(function* () {
-          const { calls, parts } = yield* exchange(wire, mode, [empty]);
-          if (fails) return assert.isTrue(Exit.isFailure(parts));
-          assert.isTrue(Exit.isSuccess(parts), String(parts));
-          assert.deepStrictEqual(calls.map(({ params }) => plain(params)), [{}]);
-        }),
+      it.effect(
+        `[R35] no argument text for a tool without parameters ${fails ? "fails upstream, which the engine, always streaming, never meets" : "reads as an empty object"}`,
+        () =>
+          Effect.gen(function* () {
+            const { calls, parts } = yield* exchange(wire, mode, [empty]);
+            if (fails) return assert.isTrue(Exit.isFailure(parts));
+            assert.isTrue(Exit.isSuccess(parts), String(parts));
+            assert.deepStrictEqual(
+              calls.map(({ params }) => plain(params)),
+              [{}],
+            );
+          }),
       );
     });
   }
@@ -117,7 +168,10 @@ for (const wire of wires) {
       warnings: [],
     };
     const ask = Effect.fnUntraced(function* (calls: ReadonlyArray<WireCall>) {
-      const { url } = yield* rawEndpoint({ contentType: "text/event-stream", body: wire.streamed(calls) });
+      const { url } = yield* rawEndpoint({
+        contentType: "text/event-stream",
+        body: wire.streamed(calls),
+      });
       return yield* Effect.result(
         askModel({
           messages: [{ role: "user", content: [{ type: "text", text: "go" }] }],
@@ -130,33 +184,49 @@ for (const wire of wires) {
       );
     });
 
-    it.effect("[T-03][F-06][R43] the good call decodes, the bad one is refused by name of its path, and both are in the response", () =>
-      Effect.gen(function* () {
-        const asked = yield* ask([good, bad]);
-        const { calls } = Result.getOrThrow(asked);
-        const [first, second] = yield* Effect.forEach(calls, (call) => decodeArguments(Order, call, wire.codec));
-        assert.deepStrictEqual(first !== undefined && Result.isSuccess(first) ? first.success.decoded : undefined, { id: "W1", count: 7 });
-        assert.include(second !== undefined && Result.isFailure(second) ? second.failure.description : "", '["id"]');
-      }),
+    it.effect(
+      "[T-03][F-06][R43] the good call decodes, the bad one is refused by name of its path, and both are in the response",
+      () =>
+        Effect.gen(function* () {
+          const asked = yield* ask([good, bad]);
+          const { calls } = Result.getOrThrow(asked);
+          const [first, second] = yield* Effect.forEach(calls, (call) =>
+            decodeArguments(Order, call, wire.codec),
+          );
+          assert.deepStrictEqual(
+            first !== undefined && Result.isSuccess(first) ? first.success.decoded : undefined,
+            { id: "W1", count: 7 },
+          );
+          assert.include(
+            second !== undefined && Result.isFailure(second) ? second.failure.description : "",
+            '["id"]',
+          );
+        }),
     );
 
     it.effect("[F-07][X-09] a tool it was not given is a typed rejection that names it", () =>
       Effect.gen(function* () {
         const asked = yield* ask([good, stranger]);
-        assert.deepInclude(Result.isFailure(asked) ? asked.failure : {}, { _tag: "AgentToolCallRejected", reason: "unknown-tool", toolName: "launch" });
+        assert.deepInclude(Result.isFailure(asked) ? asked.failure : {}, {
+          _tag: "AgentToolCallRejected",
+          reason: "unknown-tool",
+          toolName: "launch",
+        });
       }),
     );
 
-    it.effect("[R36][F-07] arguments cut in the middle are a typed rejection that names tool and call", () =>
-      Effect.gen(function* () {
-        const asked = yield* ask([good, { ...bad, argumentsText: '{"id":"W' }]);
-        assert.deepInclude(Result.isFailure(asked) ? asked.failure : {}, {
-          _tag: "AgentToolCallRejected",
-          reason: "malformed-arguments",
-          toolName: "order",
-          toolCallId: "call_2",
-        });
-      }),
+    it.effect(
+      "[R36][F-07] arguments cut in the middle are a typed rejection that names tool and call",
+      () =>
+        Effect.gen(function* () {
+          const asked = yield* ask([good, { ...bad, argumentsText: '{"id":"W' }]);
+          assert.deepInclude(Result.isFailure(asked) ? asked.failure : {}, {
+            _tag: "AgentToolCallRejected",
+            reason: "malformed-arguments",
+            toolName: "order",
+            toolCallId: "call_2",
+          });
+        }),
     );
 
     it.effect("[R35] an empty argument text of a tool without parameters runs with {}", () =>
@@ -165,7 +235,10 @@ for (const wire of wires) {
         const [call] = calls;
         assert.isDefined(call);
         const decoded = yield* decodeArguments(Ping, call, wire.codec);
-        assert.deepStrictEqual(Result.isSuccess(decoded) ? decoded.success.effective : decoded.failure, {});
+        assert.deepStrictEqual(
+          Result.isSuccess(decoded) ? decoded.success.effective : decoded.failure,
+          {},
+        );
       }),
     );
   });
@@ -176,7 +249,11 @@ describe("strict mode of the Responses wire", () => {
     Effect.gen(function* () {
       const { schemas } = yield* exchange(responses, "streamed", [good]);
       const order: Record<string, unknown> = { ...(schemas[0]?.[1] as object) };
-      assert.deepInclude(order, { type: "object", additionalProperties: false, required: ["id", "count", "note"] });
+      assert.deepInclude(order, {
+        type: "object",
+        additionalProperties: false,
+        required: ["id", "count", "note"],
+      });
     }),
   );
 });

@@ -6,7 +6,12 @@ import type * as Agent from "#lib/agent/Agent.ts";
 import type { EventOf, RunEvent } from "#lib/contract/events.ts";
 import * as AgentRuntime from "#lib/engine/AgentRuntime.ts";
 import type { RunOptions } from "#lib/run-options.ts";
-import { ScriptedModel, type ScriptedModelOptions, toolResultsOf, type TurnScript } from "#lib/testing/ScriptedModel.ts";
+import {
+  ScriptedModel,
+  type ScriptedModelOptions,
+  toolResultsOf,
+  type TurnScript,
+} from "#lib/testing/ScriptedModel.ts";
 import type { RecordedRequest } from "#lib/testing/ScriptedModel.ts";
 
 export interface WatchedRun {
@@ -45,7 +50,11 @@ export const watch = <Tools extends Record<string, Tool.Any>, E = never>(
   }).pipe(Effect.scoped, Effect.provide([handlers, ScriptedModel.layer(script, options.model)]));
 
 /** Lets virtual time pass in small steps until the effect is done. */
-export const inVirtualTime = <A, E, R>(effect: Effect.Effect<A, E, R>, stepMillis = 10, steps = 400) =>
+export const inVirtualTime = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  stepMillis = 10,
+  steps = 400,
+) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(effect);
     for (let step = 0; step < steps && fiber.pollUnsafe() === undefined; step++) {
@@ -59,7 +68,8 @@ export const inVirtualTime = <A, E, R>(effect: Effect.Effect<A, E, R>, stepMilli
 export const eventsOfKind = <Tag extends RunEvent["_tag"]>(
   events: ReadonlyArray<RunEvent>,
   tag: Tag,
-): ReadonlyArray<EventOf<Tag>> => events.filter((event): event is EventOf<Tag> => event._tag === tag);
+): ReadonlyArray<EventOf<Tag>> =>
+  events.filter((event): event is EventOf<Tag> => event._tag === tag);
 
 const terminal: ReadonlySet<RunEvent["_tag"]> = new Set([
   "RunCompleted",
@@ -73,7 +83,9 @@ export const terminalEvents = (events: ReadonlyArray<RunEvent>): ReadonlyArray<R
   events.filter((event) => terminal.has(event._tag));
 
 /** Ids and results of the tool results a request carries, in the order the model reads them. */
-export const resultsIn = (request: RecordedRequest | undefined): ReadonlyArray<readonly [string, unknown, boolean]> =>
+export const resultsIn = (
+  request: RecordedRequest | undefined,
+): ReadonlyArray<readonly [string, unknown, boolean]> =>
   request === undefined
     ? []
     : toolResultsOf(request.prompt).map((part) => [part.id, part.result, part.isFailure] as const);

@@ -8,11 +8,22 @@ import type { RunContext } from "#lib/engine/RunContext.ts";
 import { RunToolScheduling, toRunSchedulingHook } from "#lib/run-options.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { attempt, makeStore } from "#tests/engine/durable-harness.ts";
-import { errorTagOf, eventsOfKind, inVirtualTime, terminalEvents, watch } from "#tests/engine/run-agent.ts";
+import {
+  errorTagOf,
+  eventsOfKind,
+  inVirtualTime,
+  terminalEvents,
+  watch,
+} from "#tests/engine/run-agent.ts";
 import { makeWorker, workerAgent } from "#tests/engine/worker-tools.ts";
 
 const call = (id: string, name: string, millis = 0) => ({ id, name, params: { millis } });
-const echo = Agent.make("echo", { input: Schema.String, output: Schema.String, instructions: "Echo.", toolkit: Toolkit.empty });
+const echo = Agent.make("echo", {
+  input: Schema.String,
+  output: Schema.String,
+  instructions: "Echo.",
+  toolkit: Toolkit.empty,
+});
 
 describe("runs (RT-01 to RT-04)", () => {
   it("[RT-01] an agent without a policy has every default, and bounds are named when they are broken", () => {
@@ -26,7 +37,12 @@ describe("runs (RT-01 to RT-04)", () => {
       onExhaustion: "final-answer",
     });
     assert.deepStrictEqual(echo.policy.toolResultBounds, { maxBytes: 51_200 });
-    for (const policy of [{ maxTurns: 0 }, { toolConcurrency: 257 }, { maxToolCalls: 1.5 }, { toolResultBounds: { maxBytes: 255 } }]) {
+    for (const policy of [
+      { maxTurns: 0 },
+      { toolConcurrency: 257 },
+      { maxToolCalls: 1.5 },
+      { toolResultBounds: { maxBytes: 255 } },
+    ]) {
       assert.throws(() => workerAgent(policy), /must be a whole number from/);
     }
   });
@@ -46,7 +62,11 @@ describe("runs (RT-01 to RT-04)", () => {
       });
       for (const [name, run] of Object.entries(runs)) {
         const expected = name === "RunCompleted" ? name : "RunFailed";
-        assert.deepStrictEqual(terminalEvents(run.events).map((event) => event._tag), [expected], name);
+        assert.deepStrictEqual(
+          terminalEvents(run.events).map((event) => event._tag),
+          [expected],
+          name,
+        );
         assert.strictEqual(run.events.at(-1)?._tag, expected, name);
       }
       assert.strictEqual(errorTagOf(runs.refused), "SchedulingOverrideInvalid");
@@ -63,38 +83,50 @@ describe("runs (RT-01 to RT-04)", () => {
         Effect.provide([worker.layer, ScriptedModel.layer([toolCalls([call("a", "fail")])])]),
       );
       assert.strictEqual(seen.at(-1), "RunFailed");
-      assert.strictEqual(Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined, worker.failure);
+      assert.strictEqual(
+        Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined,
+        worker.failure,
+      );
     }),
   );
 
-  it.effect("[RT-03][RT-04] run, stream and start of the same script with fixed ids see the same, event by event", () =>
-    Effect.gen(function* () {
-      const script = [toolCalls([call("a", "work", 5), call("b", "read", 1)]), text("ok")];
-      const handled = AgentRuntime.run(workerAgent(), "go");
-      const provided = <A, E>(effect: Effect.Effect<A, E, Effect.Services<typeof handled>>) => {
-        let next = 0;
-        return effect.pipe(
-          Effect.provide([makeWorker().layer, ScriptedModel.layer(script)]),
-          Effect.provideService(IdGenerator.IdGenerator, { generateId: () => Effect.sync(() => `id${(next += 1)}`) }),
-          inVirtualTime,
+  it.effect(
+    "[RT-03][RT-04] run, stream and start of the same script with fixed ids see the same, event by event",
+    () =>
+      Effect.gen(function* () {
+        const script = [toolCalls([call("a", "work", 5), call("b", "read", 1)]), text("ok")];
+        const handled = AgentRuntime.run(workerAgent(), "go");
+        const provided = <A, E>(effect: Effect.Effect<A, E, Effect.Services<typeof handled>>) => {
+          let next = 0;
+          return effect.pipe(
+            Effect.provide([makeWorker().layer, ScriptedModel.layer(script)]),
+            Effect.provideService(IdGenerator.IdGenerator, {
+              generateId: () => Effect.sync(() => `id${(next += 1)}`),
+            }),
+            inVirtualTime,
+          );
+        };
+        const ran = yield* provided(handled);
+        const streamed = yield* provided(
+          Stream.runCollect(AgentRuntime.stream(workerAgent(), "go")),
         );
-      };
-      const ran = yield* provided(handled);
-      const streamed = yield* provided(Stream.runCollect(AgentRuntime.stream(workerAgent(), "go")));
-      const started = yield* provided(
-        Effect.scoped(
-          Effect.gen(function* () {
-            const handle = yield* AgentRuntime.start(workerAgent(), "go");
-            return [yield* Stream.runCollect(handle.events), yield* handle.await] as const;
-          }),
-        ),
-      );
-      assert.deepStrictEqual(started[1], ran);
-      // The three runs follow each other on one virtual clock; nothing else may differ.
-      const timeless = (events: unknown) => JSON.stringify(events, (key, value: unknown) => (key === "startedAt" ? undefined : value));
-      assert.strictEqual(timeless(streamed), timeless(started[0]));
-      assert.strictEqual(ran.runId as string, "run-id1");
-    }),
+        const started = yield* provided(
+          Effect.scoped(
+            Effect.gen(function* () {
+              const handle = yield* AgentRuntime.start(workerAgent(), "go");
+              return [yield* Stream.runCollect(handle.events), yield* handle.await] as const;
+            }),
+          ),
+        );
+        assert.deepStrictEqual(started[1], ran);
+        // The three runs follow each other on one virtual clock; nothing else may differ.
+        const timeless = (events: unknown) =>
+          JSON.stringify(events, (key, value: unknown) =>
+            key === "startedAt" ? undefined : value,
+          );
+        assert.strictEqual(timeless(streamed), timeless(started[0]));
+        assert.strictEqual(ran.runId as string, "run-id1");
+      }),
   );
 
   it.effect("[B-10] an observer that never reads does not hold the run back", () =>
@@ -110,7 +142,12 @@ describe("runs (RT-01 to RT-04)", () => {
   );
 
   const outputs = [
-    ["a struct as JSON", Schema.Struct({ total: Schema.NumberFromString }), '{"total":"12"}', { total: 12 }],
+    [
+      "a struct as JSON",
+      Schema.Struct({ total: Schema.NumberFromString }),
+      '{"total":"12"}',
+      { total: 12 },
+    ],
     ["text as it is", Schema.String, "Your order is on its way.", "Your order is on its way."],
     ["a JSON string", Schema.String, '"quoted"', "quoted"],
     ["a number written by itself", Schema.String, "42", "42"],
@@ -118,8 +155,15 @@ describe("runs (RT-01 to RT-04)", () => {
   for (const [name, output, answer, expected] of outputs) {
     it.effect(`[scenario 2][RT-01] the answer is decoded through the output schema: ${name}`, () =>
       Effect.gen(function* () {
-        const agent = Agent.make("answering", { input: Schema.String, output: output as Schema.Codec<unknown, unknown>, instructions: "Answer.", toolkit: Toolkit.empty });
-        const result = yield* AgentRuntime.run(agent, "go").pipe(Effect.provide(ScriptedModel.layer([text(answer)])));
+        const agent = Agent.make("answering", {
+          input: Schema.String,
+          output: output as Schema.Codec<unknown, unknown>,
+          instructions: "Answer.",
+          toolkit: Toolkit.empty,
+        });
+        const result = yield* AgentRuntime.run(agent, "go").pipe(
+          Effect.provide(ScriptedModel.layer([text(answer)])),
+        );
         assert.deepStrictEqual(result.output, expected);
         assert.strictEqual(result.finishReason, "answered");
       }),
@@ -128,7 +172,12 @@ describe("runs (RT-01 to RT-04)", () => {
 
   it.effect("[RT-02] an answer that is not the declared output is a typed failure", () =>
     Effect.gen(function* () {
-      const agent = Agent.make("strict", { input: Schema.String, output: Schema.Struct({ n: Schema.Int }), instructions: "Answer.", toolkit: Toolkit.empty });
+      const agent = Agent.make("strict", {
+        input: Schema.String,
+        output: Schema.Struct({ n: Schema.Int }),
+        instructions: "Answer.",
+        toolkit: Toolkit.empty,
+      });
       const run = yield* watch(agent, Layer.empty, [text("no idea")]);
       assert.strictEqual(errorTagOf(run), "AgentOutputInvalid");
     }),
@@ -136,7 +185,15 @@ describe("runs (RT-01 to RT-04)", () => {
 });
 
 describe("scheduling (S-01 to S-05)", () => {
-  const batch = [toolCalls([call("a", "read", 10), call("b", "read", 10), call("c", "read", 10), call("d", "read", 10)]), text("ok")];
+  const batch = [
+    toolCalls([
+      call("a", "read", 10),
+      call("b", "read", 10),
+      call("c", "read", 10),
+      call("d", "read", 10),
+    ]),
+    text("ok"),
+  ];
   const overrides = [
     ["sequential", { mode: "sequential" }, 1],
     ["2", { mode: "concurrent", max: 2 }, 2],
@@ -146,7 +203,9 @@ describe("scheduling (S-01 to S-05)", () => {
     it.effect(`[S-01][S-03] policy 3 with the override ${name} runs ${expected} at once`, () =>
       Effect.gen(function* () {
         const worker = makeWorker();
-        yield* watch(workerAgent({ toolConcurrency: 3 }), worker.layer, batch, { run: { scheduling: toRunSchedulingHook(override) } }).pipe(inVirtualTime);
+        yield* watch(workerAgent({ toolConcurrency: 3 }), worker.layer, batch, {
+          run: { scheduling: toRunSchedulingHook(override) },
+        }).pipe(inVirtualTime);
         assert.strictEqual(worker.highest(), expected);
       }),
     );
@@ -156,40 +215,57 @@ describe("scheduling (S-01 to S-05)", () => {
     it.effect(`[S-01] the override ${max} is a typed error and starts nothing`, () =>
       Effect.gen(function* () {
         const worker = makeWorker();
-        const run = yield* watch(workerAgent(), worker.layer, batch, { run: { scheduling: toRunSchedulingHook({ mode: "concurrent", max }) } });
+        const run = yield* watch(workerAgent(), worker.layer, batch, {
+          run: { scheduling: toRunSchedulingHook({ mode: "concurrent", max }) },
+        });
         assert.strictEqual(errorTagOf(run), "SchedulingOverrideInvalid");
         assert.strictEqual(run.requests.length, 0);
       }),
     );
   }
 
-  it.effect("[S-04] an ephemeral run uses the provided scheduling unless it brings its own; a handler's own reference changes nothing", () =>
-    Effect.gen(function* () {
-      const alone = { toolRequiresSequential: (name: string) => name === "read" };
-      const provided = makeWorker();
-      yield* watch(workerAgent(), provided.layer, batch).pipe(Effect.provideService(RunToolScheduling, alone), inVirtualTime);
-      assert.strictEqual(provided.highest(), 1);
-      const own = makeWorker();
-      yield* watch(workerAgent(), own.layer, batch, { run: { scheduling: toRunSchedulingHook({ mode: "concurrent", max: 4 }) } }).pipe(
-        Effect.provideService(RunToolScheduling, alone),
-        inVirtualTime,
-      );
-      assert.strictEqual(own.highest(), 4);
-    }),
+  it.effect(
+    "[S-04] an ephemeral run uses the provided scheduling unless it brings its own; a handler's own reference changes nothing",
+    () =>
+      Effect.gen(function* () {
+        const alone = { toolRequiresSequential: (name: string) => name === "read" };
+        const provided = makeWorker();
+        yield* watch(workerAgent(), provided.layer, batch).pipe(
+          Effect.provideService(RunToolScheduling, alone),
+          inVirtualTime,
+        );
+        assert.strictEqual(provided.highest(), 1);
+        const own = makeWorker();
+        yield* watch(workerAgent(), own.layer, batch, {
+          run: { scheduling: toRunSchedulingHook({ mode: "concurrent", max: 4 }) },
+        }).pipe(Effect.provideService(RunToolScheduling, alone), inVirtualTime);
+        assert.strictEqual(own.highest(), 4);
+      }),
   );
 
   it.effect("[S-05] a half-finished batch keeps its barriers after a crash", () =>
     Effect.gen(function* () {
       const store = makeStore();
       const worker = makeWorker();
-      const context: Partial<RunContext> = { scheduling: { toolRequiresSequential: (name) => name === "mutate" } };
+      const context: Partial<RunContext> = {
+        scheduling: { toolRequiresSequential: (name) => name === "mutate" },
+      };
       const script = ScriptedModel.layer([
-        toolCalls([call("r1", "read", 10), call("r2", "read", 10), call("M", "mutate", 10), call("r3", "read", 10), call("r4", "read", 10)]),
+        toolCalls([
+          call("r1", "read", 10),
+          call("r2", "read", 10),
+          call("M", "mutate", 10),
+          call("r3", "read", 10),
+          call("r4", "read", 10),
+        ]),
         text("ok"),
       ]);
       yield* Effect.gen(function* () {
         // Appends: opening, turn, settled r1; lost with r2 still to come.
-        yield* attempt(store, workerAgent(), () => worker.layer, { context, crash: { append: 3, landed: true } });
+        yield* attempt(store, workerAgent(), () => worker.layer, {
+          context,
+          crash: { append: 3, landed: true },
+        });
         worker.log.splice(0);
         yield* attempt(store, workerAgent(), () => worker.layer, { context });
       }).pipe(Effect.provide(script), inVirtualTime);
@@ -202,30 +278,54 @@ describe("scheduling (S-01 to S-05)", () => {
     }),
   );
 
-  it.effect("[B-02][T-17] a tool named like an object's own method is unknown unless it is registered", () =>
-    Effect.gen(function* () {
-      const worker = makeWorker();
-      const run = yield* watch(workerAgent(), worker.layer, [toolCalls([{ id: "a", name: "toString" }])]);
-      assert.strictEqual(errorTagOf(run), "AgentToolCallRejected");
-      assert.deepStrictEqual(eventsOfKind(run.events, "ToolCallStarted"), []);
-    }),
+  it.effect(
+    "[B-02][T-17] a tool named like an object's own method is unknown unless it is registered",
+    () =>
+      Effect.gen(function* () {
+        const worker = makeWorker();
+        const run = yield* watch(workerAgent(), worker.layer, [
+          toolCalls([{ id: "a", name: "toString" }]),
+        ]);
+        assert.strictEqual(errorTagOf(run), "AgentToolCallRejected");
+        assert.deepStrictEqual(eventsOfKind(run.events, "ToolCallStarted"), []);
+      }),
   );
 });
 
 describe("several runs of one definition", () => {
   it.effect("[RT-04] a definition holds no state: two runs at once do not see each other", () =>
     Effect.gen(function* () {
-      const Tag = Tool.make("tag", { parameters: Schema.Struct({ name: Schema.String }), success: Schema.String });
+      const Tag = Tool.make("tag", {
+        parameters: Schema.Struct({ name: Schema.String }),
+        success: Schema.String,
+      });
       const toolkit = Toolkit.make(Tag);
-      const agent = Agent.make("tagging", { input: Schema.String, output: Schema.String, instructions: "Tag.", toolkit });
+      const agent = Agent.make("tagging", {
+        input: Schema.String,
+        output: Schema.String,
+        instructions: "Tag.",
+        toolkit,
+      });
       const layer = toolkit.toLayer({ tag: ({ name }) => Effect.as(Effect.yieldNow, name) });
       const runs = yield* Effect.forEach(
         ["x", "y"],
-        (name) => watch(agent, layer, [toolCalls([{ id: "c", name: "tag", params: { name } }]), text(name)]),
+        (name) =>
+          watch(agent, layer, [
+            toolCalls([{ id: "c", name: "tag", params: { name } }]),
+            text(name),
+          ]),
         { concurrency: 2 },
       );
-      assert.deepStrictEqual(runs.map((run) => (Exit.isSuccess(run.exit) ? run.exit.value.output : undefined)), ["x", "y"]);
-      assert.notStrictEqual(...(runs.map((run) => (Exit.isSuccess(run.exit) ? run.exit.value.runId : undefined)) as [unknown, unknown]));
+      assert.deepStrictEqual(
+        runs.map((run) => (Exit.isSuccess(run.exit) ? run.exit.value.output : undefined)),
+        ["x", "y"],
+      );
+      assert.notStrictEqual(
+        ...(runs.map((run) => (Exit.isSuccess(run.exit) ? run.exit.value.runId : undefined)) as [
+          unknown,
+          unknown,
+        ]),
+      );
     }),
   );
 });

@@ -13,10 +13,18 @@ export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
 const parameters = Schema.Struct({ millis: Schema.Number });
 
 export const Work = Tool.make("work", { parameters, success: Schema.String });
-export const Read = Tool.make("read", { parameters, success: Schema.String }).annotate(ToolExecutionClass, "readonly");
+export const Read = Tool.make("read", { parameters, success: Schema.String }).annotate(
+  ToolExecutionClass,
+  "readonly",
+);
 export const Mutate = Tool.make("mutate", { parameters, success: Schema.String });
 export const Fail = Tool.make("fail", { parameters, failure: WorkFailed });
-export const Try = Tool.make("try", { parameters, success: Schema.String, failure: WorkFailed, failureMode: "return" });
+export const Try = Tool.make("try", {
+  parameters,
+  success: Schema.String,
+  failure: WorkFailed,
+  failureMode: "return",
+});
 export const Die = Tool.make("die", { parameters, failure: WorkFailed, failureMode: "return" });
 export const Hang = Tool.make("hang", { parameters: Schema.Struct({}) });
 
@@ -57,12 +65,19 @@ export const makeWorker = (extraMillis: (callId: string) => number = () => 0) =>
     );
   const failure = new WorkFailed({ message: "broken", code: 7 });
   const layer = toolkit.toLayer({
-    work: ({ millis }, { toolCallId }) => work(millis, toolCallId, Effect.succeed(`done ${toolCallId}`)),
-    read: ({ millis }, { toolCallId }) => work(millis, toolCallId, Effect.succeed(`read ${toolCallId}`)),
-    mutate: ({ millis }, { toolCallId }) => work(millis, toolCallId, Effect.succeed(`mutated ${toolCallId}`)),
+    work: ({ millis }, { toolCallId }) =>
+      work(millis, toolCallId, Effect.succeed(`done ${toolCallId}`)),
+    read: ({ millis }, { toolCallId }) =>
+      work(millis, toolCallId, Effect.succeed(`read ${toolCallId}`)),
+    mutate: ({ millis }, { toolCallId }) =>
+      work(millis, toolCallId, Effect.succeed(`mutated ${toolCallId}`)),
     fail: ({ millis }, { toolCallId }) => work(millis, toolCallId, Effect.fail(failure)),
     try: ({ millis }, { toolCallId }) =>
-      work(millis, toolCallId, millis % 2 === 1 ? Effect.fail(failure) : Effect.succeed(`tried ${toolCallId}`)),
+      work(
+        millis,
+        toolCallId,
+        millis % 2 === 1 ? Effect.fail(failure) : Effect.succeed(`tried ${toolCallId}`),
+      ),
     die: ({ millis }, { toolCallId }) => work(millis, toolCallId, Effect.die(new Error("bug"))),
     hang: (_, { toolCallId }) => work(0, toolCallId, Effect.never),
   });
