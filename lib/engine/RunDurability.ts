@@ -6,10 +6,12 @@
 import * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
+import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { RunEvent } from "#lib/contract/events.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type {
+  AbortPending,
   FenceRejected,
   JournalBatchConflict,
   JournalTailConflict,
@@ -27,6 +29,7 @@ export class AttemptPostponed extends Schema.TaggedError<AttemptPostponed>()("At
 
 /** Why an attempt stops where it is and settles nothing: facts could not be kept, or it is too early to go on. */
 export type DurabilityError =
+  | AbortPending
   | FenceRejected
   | JournalTailConflict
   | JournalBatchConflict
@@ -51,6 +54,11 @@ export class RunDurability extends Context.Service<
     readonly answers: (
       requests: ReadonlyArray<RecordOf<"ApprovalRequested">>,
     ) => Effect.Effect<ReadonlyArray<RecordOf<"ApprovalDecided">>, DurabilityError>;
+    /**
+     * Told what a request exposes before it is sent, so that a host of its own can
+     * stage it (X-17); the same snapshot comes again with the response's record.
+     */
+    readonly noteToolExposure: (turn: number, exposure: ExposureSnapshot) => Effect.Effect<void>;
     /** True where a passing failure of the model ends the attempt in place of the run. */
     readonly postponesPassing: boolean;
     /** Milliseconds since 1970: the database's clock in a durable run, the runtime's otherwise. */

@@ -85,6 +85,7 @@ export const makeEphemeralDurability = (
       ),
     emit: observe,
     answers: answersBy(resolver, onResolverFailure),
+    noteToolExposure: () => Effect.void,
     postponesPassing: false,
     now: Clock.currentTimeMillis,
   });

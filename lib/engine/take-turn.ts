@@ -81,6 +81,7 @@ export const takeTurn = Effect.fnUntraced(function* (
   if (Result.isFailure(exposure)) return failed("refused")(Cause.fail(exposure.failure));
   const messages = conversation(definition.instructions, context.history, context.input, evidence);
   const startedAt = yield* durability.now;
+  yield* durability.noteToolExposure(turn, exposure.success);
   yield* durability.emit({ _tag: "ModelRequested", turn });
   const asked = yield* Effect.result(
     askModel({

@@ -17,7 +17,7 @@ import type { RunEvent } from "#lib/contract/events.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { type DiagnosticToStore, Journal, type JournalTail } from "#lib/durable/Journal.ts";
 import type { Claim } from "#lib/durable/SubmissionLedger.ts";
-import { StoreError } from "#lib/durable/StoreError.ts";
+import { AbortPending, StoreError } from "#lib/durable/StoreError.ts";
 import { type DurabilityError, RunDurability } from "#lib/engine/RunDurability.ts";
 
 interface Entry {
@@ -92,7 +92,9 @@ export const makeJournalWriter = (
         Effect.gen(function* () {
           const exit = yield* Effect.exit(write(entries));
           if (Exit.isFailure(exit)) {
-            state.refused ??= exit.cause.reasons.find(Cause.isFailReason)?.error;
+            const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;
+            // An abort that waits to be delivered is no loss of the thread: the abort comes next.
+            if (!(failure instanceof AbortPending)) state.refused ??= failure;
           }
           for (const entry of entries) yield* Deferred.done(entry.done, exit);
         }),
@@ -128,6 +130,8 @@ export const makeJournalWriter = (
           }),
         // People decide after the attempt has let go; their rows arrive with the next claim.
         answers: () => Effect.succeed([]),
+        // The response's own record carries the snapshot, in the same append.
+        noteToolExposure: () => Effect.void,
         postponesPassing: true,
         now,
       }),

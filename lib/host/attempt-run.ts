@@ -156,9 +156,18 @@ export const attemptRun = (
         yield* giveUp(claim, agent, host, writer);
         return undefined;
       }
+      const ledger = yield* SubmissionLedger;
       const first = yield* Effect.raceFirst(
         Effect.map(runOnce(claim, agent, host, gate, writer, deliver), (end) => ({ _tag: "ended" as const, end })),
         Effect.map(awaitAbort(claim, bell), (records) => ({ _tag: "abort" as const, records })),
+      ).pipe(
+        // The abort was stored in the moment before the settlement: it wins (Z-05, DU-12).
+        Effect.catchTag("AbortPending", () =>
+          Effect.map(
+            ledger.undelivered({ tenantId: claim.tenantId, runId: claim.runId }),
+            (records) => ({ _tag: "abort" as const, records }),
+          ),
+        ),
       );
       if (first._tag === "ended") return first.end;
       return yield* runOnce(claim, agent, host, gate, writer, first.records);
