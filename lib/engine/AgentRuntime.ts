@@ -135,6 +135,7 @@ const prepare = Effect.fnUntraced(function* <
     input: Result.getOrThrow(toJson(encoded)),
     requester: { kind: "system", id: "caller", name: "Caller" },
     history: [],
+    // The loop looks tools up by name only; the typed toolkit is wider in what it knows, not in what it does.
     handlers: handlers as unknown as RunContext["handlers"],
     codec: yield* currentModelCodec,
     concurrency: yield* effectiveConcurrency(agent.policy.toolConcurrency, options.scheduling?.override),

@@ -7,7 +7,6 @@ import * as Data from "effect/Data";
 import * as Duration from "effect/Duration";
 import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
-import * as Exit from "effect/Exit";
 import * as Stream from "effect/Stream";
 import type * as Tool from "effect/unstable/ai/Tool";
 import { CurrentToolCall } from "#lib/current-tool-call.ts";
@@ -61,6 +60,7 @@ const runHandler = (context: RunContext, turn: number, call: ReadyCall, emit: Ru
         value: cutValue(Result.getOrElse(toJson(encoded), () => null)),
         dropped,
       });
+    // The toolkit's own types are gone here: `handle` decodes the stored arguments itself.
     const stream = yield* context.handlers.handle(declared.toolName, call.effective as never, declared.callId);
     yield* Stream.runForEach(stream, (output) => {
       if (!output.preliminary) {
@@ -128,6 +128,7 @@ export const runCall = (
             Effect.provideService(CurrentToolCall, identity),
             Effect.provideService(DiscoveryCatalogue, catalogue),
             span.isolate,
+            // The run's context holds what its handlers need, which `Tool.Any` cannot say.
             Effect.provideContext(context.services) as <A, E>(
               effect: Effect.Effect<A, E, unknown>,
             ) => Effect.Effect<A, E>,
