@@ -196,6 +196,27 @@ test("[C008][C022] of two operators one wins, and the other is told who, without
   await ben.context.close();
 });
 
+test("[C102][OP-08] an effect in doubt is resolved with reason and evidence, asked once, and the run goes on", async () => {
+  const { page } = ana;
+  await ana.open("/unknowns");
+  const resolve = page.getByRole("button", { name: "Resolve" });
+  await expect(resolve).toBeDisabled();
+  await page.getByRole("radio", { name: /It never happened/ }).check();
+  await page
+    .getByRole("textbox", { name: "Evidence" })
+    .fill("The provider's ledger has no entry under this key.");
+  await page.getByRole("textbox", { name: "Reason" }).fill("Not booked.");
+  await ana.isAccessible("the form of a resolution");
+  await resolve.click();
+  await page.getByRole("button", { name: "Press again to resolve" }).click();
+  await expect(page.getByText("never-happened").first()).toBeVisible();
+  await expect(page.getByText("stays in the run's history")).toBeVisible();
+  const { items } = await ana.read("/unknowns?state=resolved");
+  await expect
+    .poll(async () => (await ana.read(`/runs/${items[0].runId}`)).state, { timeout: 30_000 })
+    .toBe("completed");
+});
+
 test("[C064] when the line breaks the strip says so and locks decisions; afterwards the page equals a fresh load", async () => {
   const { page, context } = ana;
   await ana.open("/approvals");
