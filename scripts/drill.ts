@@ -10,9 +10,15 @@ import { failpoints } from "#lib/testing/failpoints.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { start } from "#server/postgres/embedded/EmbeddedPostgres.ts";
 import * as Migrations from "#server/postgres/Migrations.ts";
-import { bundleHost, drillAt, drillSummary, type DrillRow, prepareDrill } from "#tests/crash/drill.ts";
+import {
+  bundleHost,
+  drillAt,
+  drillSummary,
+  type DrillRow,
+  prepareDrill,
+} from "#tests/crash/drill.ts";
 
-const { values } = parseArgs({ options: { failpoint: { type: "string" } } });
+const { values } = parseArgs({ options: { failpoint: { type: "string", multiple: true } } });
 
 const lineOf = (row: DrillRow): string =>
   [
@@ -32,11 +38,15 @@ const temporaryFolder = Effect.acquireRelease(
 const main = Effect.gen(function* () {
   const server = yield* start({ folder: yield* temporaryFolder, name: "effect_agent" });
   yield* Layer.build(
-    Migrations.layer.pipe(Layer.provide(Database.layer({ url: Redacted.make(server.url), maxConnections: 1 }))),
+    Migrations.layer.pipe(
+      Layer.provide(Database.layer({ url: Redacted.make(server.url), maxConnections: 1 })),
+    ),
   ).pipe(Effect.scoped);
   yield* Effect.promise(bundleHost);
   yield* Effect.promise(() => prepareDrill(server.url));
-  const places = failpoints.filter((place) => values.failpoint === undefined || place === values.failpoint);
+  const places = failpoints.filter(
+    (place) => values.failpoint === undefined || values.failpoint.includes(place),
+  );
   const rows: Array<DrillRow> = [];
   for (const [number, failpoint] of places.entries()) {
     const row = yield* Effect.promise(() => drillAt(server.url, failpoint, number));
