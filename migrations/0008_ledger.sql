@@ -2,7 +2,8 @@
 -- that the key was used with before.
 CREATE FUNCTION submission_admit(
   p_tenant text, p_agent text, p_thread text, p_kind text, p_id text, p_name text,
-  p_key text, p_payload_digest text, p_input text, p_title text)
+  p_key text, p_payload_digest text, p_input text, p_title text,
+  p_unknown_policy text)
 RETURNS TABLE (
   admitted boolean, submission_id text, run_id text, thread_id text, queue_sequence integer,
   payload_digest text)
@@ -39,9 +40,9 @@ BEGIN
     AND k.principal_id = p_id AND k.key = p_key;
 
   INSERT INTO submissions (tenant_id, submission_id, thread_id, run_id, agent_id, queue_sequence, title,
-    input, requester_kind, requester_id, requester_name, due_at, created_at, state_since)
+    input, requester_kind, requester_id, requester_name, unknown_policy, due_at, created_at, state_since)
   VALUES (p_tenant, v_submission, v_thread, v_run, p_agent, v_queue, p_title, p_input, p_kind, p_id,
-    p_name, v_at, v_at, v_at);
+    p_name, p_unknown_policy, v_at, v_at, v_at);
 
   INSERT INTO runs (tenant_id, run_id, thread_id, submission_id, agent_id, title, requester_id,
     requester_name, created_at)

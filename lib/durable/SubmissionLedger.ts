@@ -23,6 +23,8 @@ export interface AdmitRequest {
   readonly input: Json;
   /** First line of the input for lists, at most 200 characters. */
   readonly title: string;
+  /** Whether an effect in doubt holds the thread's queue (DU-15); absent: `park`, it does not. */
+  readonly unknownPolicy?: "park" | "block";
 }
 
 /** What a driver needs to go on with the head of a thread. */

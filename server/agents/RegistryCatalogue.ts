@@ -29,6 +29,11 @@ export const catalogueLayer: Layer.Layer<AgentCatalogue, never, AgentRegistry | 
       const registry = yield* AgentRegistry;
       const { modelId, isRehearsal } = yield* ModelBinding;
       const views = registry.all.map((agent) => agentView(agent, registry.policies));
+      const runPolicyOf = (agentId: AgentId): RunPolicy =>
+        Option.match(registry.get(agentId), {
+          onNone: () => defaultRunPolicy,
+          onSome: ({ definition }) => definition.policy,
+        });
       return AgentCatalogue.of({
         list: () => Effect.succeed(views),
         checkInput: ({ agentId, input }) =>
@@ -46,10 +51,8 @@ export const catalogueLayer: Layer.Layer<AgentCatalogue, never, AgentRegistry | 
                 ),
               ),
           }),
-        policyOf: (agentId) =>
-          Effect.succeed(
-            budgetsOf(Option.match(registry.get(agentId), { onNone: () => defaultRunPolicy, onSome: ({ definition }) => definition.policy })),
-          ),
+        policyOf: (agentId) => Effect.sync(() => budgetsOf(runPolicyOf(agentId))),
+        unknownPolicyOf: (agentId) => Effect.sync(() => runPolicyOf(agentId).unknownPolicy),
         model: Effect.succeed({ modelId, rehearsal: isRehearsal }),
       });
     }),

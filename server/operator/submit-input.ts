@@ -77,6 +77,7 @@ const admit = (operator: Operator, command: SubmitInput, idempotencyKey: string)
     const ledger = yield* SubmissionLedger;
     yield* actForTenant(operator.tenantId);
     if (command.threadId !== undefined) yield* checkThread(operator, command, command.threadId);
+    const catalogue = yield* AgentCatalogue;
     const receipt = yield* ledger.admit({
       tenantId: operator.tenantId,
       agentId: command.agentId,
@@ -85,6 +86,7 @@ const admit = (operator: Operator, command: SubmitInput, idempotencyKey: string)
       idempotencyKey,
       input: command.input,
       title: inputTitle(command.input),
+      unknownPolicy: yield* catalogue.unknownPolicyOf(command.agentId),
     });
     yield* auditOnce(operator, command, receipt);
     return receipt;

@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
         ${request.tenantId}, ${request.agentId}, ${request.threadId ?? null}, ${request.principal.kind},
         ${columnName(request.principal.id)}, ${columnName(request.principal.name)},
         ${request.idempotencyKey}, ${payloadDigest(request)}, ${canonicalJson(request.input)},
-        ${columnText(request.title, maxTitleLength)})`,
+        ${columnText(request.title, maxTitleLength)}, ${request.unknownPolicy ?? "park"})`,
       Schema.decodeUnknownEffect(Schema.Tuple([AdmitAnswer])),
     );
 

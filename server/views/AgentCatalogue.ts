@@ -17,6 +17,8 @@ export class AgentCatalogue extends Context.Service<
     }) => Effect.Effect<void, InvalidInput>;
     /** The budgets of the agent's runs; the library's defaults for an agent that is not registered any more. */
     readonly policyOf: (agentId: AgentId) => Effect.Effect<RunDetail["policy"]>;
+    /** What an effect in doubt does to the queue of the agent's threads (DU-15). */
+    readonly unknownPolicyOf: (agentId: AgentId) => Effect.Effect<"park" | "block">;
     /** Which model answers, and whether it is the rehearsal model (said on every page, DESIGN section 7). */
     readonly model: Effect.Effect<{ readonly modelId: string; readonly rehearsal: boolean }>;
   }

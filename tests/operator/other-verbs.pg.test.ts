@@ -1,5 +1,6 @@
 /** Resolutions, aborts, acknowledgements and submissions over real HTTP. */
 import { Effect } from "effect";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
@@ -226,6 +227,18 @@ describe("submitting input", () => {
     const large = await submit(ann, "key-large-1", { input: { text: "x".repeat(70_000) } });
     assert.strictEqual(large.status, 422);
     assert.strictEqual(large.body.path, "body.input");
+  });
+
+  it("[DU-15] the agent's policy for doubts goes with its submission", async () => {
+    const { body } = await submit(ann, "key-policy-1", {});
+    const rows = await api.run(
+      Effect.flatMap(
+        SqlClient,
+        (sql) =>
+          sql`SELECT unknown_policy FROM submissions WHERE submission_id = ${body.submissionId}`,
+      ),
+    );
+    assert.deepStrictEqual(rows, [{ unknown_policy: "block" }]);
   });
 
   it("[DU-15] a second submission queues behind the first on its thread", async () => {

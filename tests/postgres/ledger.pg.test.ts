@@ -68,9 +68,9 @@ const waiting = Effect.fnUntraced(function* (
 
 const inDoubt = Effect.fnUntraced(function* (
   ids: ReadonlyArray<string>,
-  threadId?: RunPlace["threadId"],
+  options: Parameters<typeof started>[0] = {},
 ) {
-  const run = yield* started({ threadId: threadId as never });
+  const run = yield* started(options);
   const of = recordsOf(run.place);
   yield* run.writer.append([
     of.opened(),
@@ -320,10 +320,7 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
 
   it.effect("[DU-15] under the policy `block` nothing passes a run in doubt", () =>
     Effect.gen(function* () {
-      const { place } = yield* inDoubt(["c1"]);
-      yield* rows("UPDATE submissions SET unknown_policy = 'block' WHERE run_id = $1", [
-        place.runId,
-      ]);
+      const { place } = yield* inDoubt(["c1"], { unknownPolicy: "block" });
       yield* admit({ threadId: place.threadId, input: "behind" });
       assert.isTrue(Option.isNone(yield* claimOf(place)));
       assert.isFalse(yield* isDue(place));

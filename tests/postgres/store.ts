@@ -56,6 +56,7 @@ export const admit = Effect.fnUntraced(function* (
     readonly threadId?: ThreadId;
     readonly key?: string;
     readonly input?: RunPlace | string;
+    readonly unknownPolicy?: "park" | "block";
   } = {},
 ) {
   const ledger = yield* SubmissionLedger;
@@ -68,6 +69,7 @@ export const admit = Effect.fnUntraced(function* (
     idempotencyKey: options.key ?? `key-${process.pid}-${keys++}-abcdef`,
     input: { text: typeof options.input === "string" ? options.input : "hello" },
     title: "hello",
+    ...(options.unknownPolicy === undefined ? {} : { unknownPolicy: options.unknownPolicy }),
   });
   const place: RunPlace = {
     tenantId,

@@ -53,6 +53,7 @@ const catalogue = Layer.succeed(AgentCatalogue, {
       maxDurationMillis: 300_000,
       toolConcurrency: 4,
     }),
+  unknownPolicyOf: () => Effect.succeed("block"),
   model: Effect.succeed({ modelId: "scripted", rehearsal: true }),
 });
 
