@@ -85,12 +85,16 @@ LANGUAGE sql STABLE AS $function$
 $function$;
 
 -- Whether an abort asks this submission to go on now, whatever its place (DU-12).
+-- One that was there when the submission was given back waits for the delay like the rest.
 CREATE FUNCTION submission_is_to_abort(s submissions) RETURNS boolean
 LANGUAGE sql STABLE AS $function$
   SELECT s.state <> 'settled' AND EXISTS (
     SELECT FROM abort_requests b
     WHERE b.tenant_id = s.tenant_id AND b.run_id = s.run_id
-      AND (b.delivered_at IS NULL OR (s.state = 'ready' AND s.due_at <= clock_timestamp())))
+      AND CASE WHEN s.state = 'ready'
+        THEN s.due_at <= clock_timestamp() OR (b.delivered_at IS NULL
+          AND (s.postponed_reason IS NULL OR b.requested_at >= date_trunc('milliseconds', s.state_since)))
+        ELSE b.delivered_at IS NULL END)
 $function$;
 
 -- FIFO per thread (DU-15): an earlier submission holds the queue until it is
@@ -157,6 +161,30 @@ BEGIN
 END
 $function$;
 
+-- Puts a submission off that could be claimed but not read: the claim was rolled
+-- back, so without this it would be due again at once, for ever. Every time in a
+-- row doubles the delay, up to 5 minutes. Whoever owned the thread is fenced, as
+-- the claim would have done; `p_epoch` is the epoch that the claim would have had.
+CREATE FUNCTION submission_put_off(
+  p_tenant text, p_thread text, p_submission text, p_epoch bigint, p_reason text)
+RETURNS void
+LANGUAGE sql AS $function$
+  WITH fenced AS (
+    UPDATE threads t SET epoch = p_epoch
+    WHERE t.tenant_id = p_tenant AND t.thread_id = p_thread AND t.epoch = p_epoch - 1
+    RETURNING t.tenant_id
+  )
+  UPDATE submissions s SET
+    state = 'ready', state_since = clock_timestamp(), postponed_reason = p_reason,
+    due_at = clock_timestamp() + CASE WHEN s.state = 'ready' AND s.postponed_reason IS NOT NULL
+      THEN least(greatest(2 * (s.due_at - s.state_since), interval '1 second'), interval '5 minutes')
+      ELSE interval '1 second' END,
+    -- Nothing of it ran now; what was running before was lost.
+    lost_attempts = s.lost_attempts + (s.state = 'running')::integer
+  FROM fenced f
+  WHERE s.tenant_id = f.tenant_id AND s.submission_id = p_submission AND s.state <> 'settled'
+$function$;
+
 -- Threads that somebody should look at now, of every tenant (the sweeper's scan).
 -- Each branch starts from a partial index that holds only what may be due.
 --
@@ -200,7 +228,7 @@ LANGUAGE sql VOLATILE AS $function$
   ), aborted AS (
     SELECT s FROM submissions s
     JOIN abort_requests b ON b.tenant_id = s.tenant_id AND b.run_id = s.run_id
-    WHERE b.delivered_at IS NULL AND s.state <> 'settled'
+    WHERE b.delivered_at IS NULL AND submission_is_to_abort(s)
     UNION ALL
     SELECT c.s FROM candidates c WHERE submission_is_to_abort(c.s)
   ), due AS (

@@ -73,6 +73,10 @@ export class SubmissionLedger extends Context.Service<
      * submission that waits for people is due once something undelivered
      * answers it. A parked unknown lets the next submission pass when the
      * agent's policy is `park` (DU-15).
+     *
+     * Fails without having claimed anything when the run's own records cannot be
+     * read; the submission is then due again after a delay that grows each time.
+     * Earlier runs that cannot be read are left out of the history.
      */
     readonly claim: (request: {
       readonly tenantId: TenantId;

@@ -2,6 +2,8 @@
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
+import * as Ref from "effect/Ref";
+import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
@@ -11,6 +13,7 @@ import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger, type AdmitRequest, type Claim } from "#lib/durable/SubmissionLedger.ts";
+import type { StoreError } from "#lib/durable/StoreError.ts";
 import { Audit } from "#server/postgres/AuditPg.ts";
 import { columnName, columnText, Int8, JsonText } from "#server/postgres/columns.ts";
 import { transaction, transition } from "#server/postgres/Database.ts";
@@ -55,6 +58,13 @@ const ClaimRow = Schema.Struct({
   queue_sequence: Schema.Int,
 });
 
+/** What has to be known of a claim that cannot be read any further. */
+const ClaimPlace = Schema.Struct({ submission_id: SubmissionId, epoch: Int8 });
+type ClaimPlace = typeof ClaimPlace.Type;
+
+const RunOfRow = Schema.Struct({ run_id: Schema.String });
+const decodeRecord = Schema.decodeUnknownResult(RecordRow);
+
 const DueRow = Schema.Struct({ tenant_id: TenantId, thread_id: ThreadId });
 
 const payloadDigest = (request: AdmitRequest): string =>
@@ -94,16 +104,8 @@ const make = Effect.gen(function* () {
     };
   });
 
-  const takeHead = SqlSchema.findOneOption({
-    Request: Schema.Struct({
-      tenantId: Schema.String,
-      threadId: Schema.String,
-      workerId: Schema.String,
-    }),
-    Result: ClaimRow,
-    execute: (request) =>
-      sql`SELECT * FROM submission_claim(${request.tenantId}, ${request.threadId}, ${request.workerId})`,
-  });
+  const decodePlace = Schema.decodeUnknownEffect(ClaimPlace);
+  const decodeClaim = Schema.decodeUnknownEffect(ClaimRow);
 
   const recordsOfRun = SqlSchema.findAll({
     Request: Schema.Struct({ tenantId: Schema.String, runId: Schema.String }),
@@ -113,14 +115,9 @@ const make = Effect.gen(function* () {
         WHERE tenant_id = ${tenantId} AND run_id = ${runId} ORDER BY sequence`,
   });
 
-  const recordsOfEarlierRuns = SqlSchema.findAll({
-    Request: Schema.Struct({
-      tenantId: Schema.String,
-      threadId: Schema.String,
-      queueSequence: Schema.Int,
-    }),
-    Result: RecordRow,
-    execute: ({ tenantId, threadId, queueSequence }) => sql`
+  const selectEarlierRuns = (request: Request<"claim">, queueSequence: number) => {
+    const { tenantId, threadId } = request;
+    return sql`
       WITH earlier AS (
         SELECT run_id, queue_sequence FROM submissions
         WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND state IN ('settled', 'unknown')
@@ -133,21 +130,50 @@ const make = Effect.gen(function* () {
         )) OVER (ORDER BY e.queue_sequence DESC) AS bytes
         FROM earlier e
       )
-      SELECT r.sequence, r.epoch, r.recorded_at, r.digest, r.previous_digest, r.body
+      SELECT r.run_id, r.sequence, r.epoch, r.recorded_at, r.digest, r.previous_digest, r.body
       FROM sized s JOIN journal_records r ON r.tenant_id = ${tenantId} AND r.run_id = s.run_id
-      WHERE s.bytes <= ${maxHistoryBytes} ORDER BY r.sequence`,
+      WHERE s.bytes <= ${maxHistoryBytes} ORDER BY r.sequence`;
+  };
+
+  const decodeRuns = Schema.decodeUnknownEffect(Schema.Array(RunOfRow));
+  /** A run of which anything cannot be read is left out whole: it is context, not evidence. */
+  const recordsOfEarlierRuns = Effect.fnUntraced(function* (
+    request: Request<"claim">,
+    queueSequence: number,
+  ) {
+    const rows = yield* selectEarlierRuns(request, queueSequence);
+    const runs = yield* decodeRuns(rows);
+    const decoded = rows.map((row, index) => ({
+      runId: runs[index]?.run_id ?? "",
+      record: decodeRecord(row),
+    }));
+    const unreadable = new Set(
+      decoded.filter(({ record }) => Result.isFailure(record)).map(({ runId }) => runId),
+    );
+    if (unreadable.size > 0) {
+      yield* Effect.logWarning("Earlier runs cannot be read and are left out", {
+        threadId: request.threadId,
+        runs: [...unreadable],
+      });
+    }
+    return decoded.flatMap(({ runId, record }) =>
+      Result.isSuccess(record) && !unreadable.has(runId) ? [storedRecordOf(record.success)] : [],
+    );
   });
 
-  const claimHead = Effect.fnUntraced(function* (request: Request<"claim">) {
-    const head = yield* takeHead(request);
-    if (Option.isNone(head)) return Option.none<Claim>();
-    const row = head.value;
+  const claimHead = Effect.fnUntraced(function* (
+    request: Request<"claim">,
+    place: Ref.Ref<ClaimPlace | undefined>,
+  ) {
+    const [head] =
+      yield* sql`SELECT * FROM submission_claim(${request.tenantId}, ${request.threadId}, ${request.workerId})`;
+    if (head === undefined) return Option.none<Claim>();
+    yield* Effect.flatMap(decodePlace(head), (taken) => Ref.set(place, taken));
+    const row = yield* decodeClaim(head);
     const run = { tenantId: request.tenantId, runId: row.run_id };
     const records = yield* recordsOfRun(run);
     const history =
-      row.queue_sequence === 1
-        ? []
-        : yield* recordsOfEarlierRuns({ ...request, queueSequence: row.queue_sequence });
+      row.queue_sequence === 1 ? [] : yield* recordsOfEarlierRuns(request, row.queue_sequence);
     const undelivered = yield* readUndelivered(run);
     return Option.some<Claim>({
       tenantId: request.tenantId,
@@ -160,16 +186,28 @@ const make = Effect.gen(function* () {
       input: row.input,
       requester: { kind: row.requester_kind, id: row.requester_id, name: row.requester_name },
       records: records.map(storedRecordOf),
-      history: history.map(storedRecordOf),
+      history,
       undelivered,
       lostAttempts: row.lost_attempts,
     });
   });
 
   // The reads are part of the claim's transaction: a claim whose answer cannot be given is not made (PG-08).
-  const claim = Effect.fn("SubmissionLedger.claim")((request: Request<"claim">) =>
-    withSql(transaction("SubmissionLedger.claim", claimHead(request))),
-  );
+  const claim = Effect.fn("SubmissionLedger.claim")(function* (request: Request<"claim">) {
+    const place = yield* Ref.make<ClaimPlace | undefined>(undefined);
+    const putOff = Effect.fnUntraced(function* (error: StoreError) {
+      const taken = yield* Ref.get(place);
+      if (error.retryable || taken === undefined) return;
+      yield* sql`SELECT submission_put_off(${request.tenantId}, ${request.threadId},
+        ${taken.submission_id}, ${taken.epoch}::bigint, ${columnText(error.message, 500)})`;
+    });
+    return yield* withSql(transaction("SubmissionLedger.claim", claimHead(request, place))).pipe(
+      // Whoever asked hears why it failed; the delay is best effort.
+      Effect.tapError((error) =>
+        Effect.ignore(transition("SubmissionLedger.putOff", putOff(error))),
+      ),
+    );
+  });
 
   const undelivered = Effect.fn("SubmissionLedger.undelivered")((request: Request<"undelivered">) =>
     transition("SubmissionLedger.undelivered", readUndelivered(request)),

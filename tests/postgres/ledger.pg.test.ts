@@ -526,23 +526,81 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
       }),
   );
 
-  it.effect("[PG-08] a claim whose answer cannot be read is not made", () =>
+  it.effect(
+    "[PG-08] a claim whose answer cannot be read is not made, and put off for ever longer",
+    () =>
+      Effect.gen(function* () {
+        const { place, writer } = yield* started();
+        yield* writer.append([recordsOf(place).opened()]);
+        yield* rows(
+          'UPDATE journal_records SET body = \'{"_tag":"FromTheFuture"}\' WHERE run_id = $1',
+          [place.runId],
+        );
+        const delays: Array<unknown> = [];
+        for (let round = 0; round < 3; round += 1) {
+          const error = yield* Effect.flip(claimOf(place));
+          assert.isTrue(error._tag === "StoreError" && !error.retryable);
+          assert.isFalse(yield* isDue(place));
+          assert.isTrue(Option.isNone(yield* claimOf(place)));
+          const [submission] = yield* rows(
+            `UPDATE submissions SET state_since = state_since - interval '1 hour', due_at = due_at - interval '1 hour'
+           WHERE run_id = $1 RETURNING state, lost_attempts, postponed_reason,
+             round(extract(epoch FROM due_at - state_since))::int AS delay`,
+            [place.runId],
+          );
+          assert.strictEqual(submission?.["state"], "ready");
+          assert.strictEqual(submission?.["lost_attempts"], 1);
+          assert.include(
+            String(submission?.["postponed_reason"]),
+            "not what this version can read",
+          );
+          assert.isTrue(yield* isDue(place));
+          delays.push(submission?.["delay"]);
+        }
+        assert.deepStrictEqual(delays, [1, 2, 4]);
+        // An abort does not make it readable, but asks again once.
+        yield* abort(place);
+        yield* Effect.flip(claimOf(place));
+        assert.isFalse(yield* isDue(place));
+        assert.isTrue(Option.isNone(yield* claimOf(place)));
+        const stale = yield* Effect.flip(writer.append([recordsOf(place).attempt()]));
+        assert.strictEqual(stale._tag, "FenceRejected");
+      }),
+  );
+
+  it.effect("[DU-12] an abort reaches a postponed run before its delay is over", () =>
     Effect.gen(function* () {
-      const { place, writer } = yield* started();
-      yield* writer.append([recordsOf(place).opened()]);
+      const { place, claim } = yield* started();
+      const ledger = yield* SubmissionLedger;
+      yield* ledger.postpone({ ...place, epoch: claim.epoch, delaySeconds: 100, reason: "away" });
+      assert.isFalse(yield* isDue(place));
+      yield* abort(place);
+      assert.isTrue(yield* isDue(place));
+      assert.strictEqual((yield* claimed(place)).undelivered.length, 1);
+    }),
+  );
+
+  it.effect("[PG-08] an earlier run that cannot be read is left out of the history", () =>
+    Effect.gen(function* () {
+      const first = yield* started();
+      yield* first.writer.append([
+        recordsOf(first.place).opened(),
+        recordsOf(first.place).runSettled(),
+      ]);
+      const second = yield* started({ threadId: first.place.threadId });
+      yield* second.writer.append([
+        recordsOf(second.place).opened(),
+        recordsOf(second.place).runSettled(),
+      ]);
       yield* rows(
-        'UPDATE journal_records SET body = \'{"_tag":"FromTheFuture"}\' WHERE run_id = $1',
-        [place.runId],
+        "UPDATE journal_records SET body = '{\"_tag\":\"FromTheFuture\"}' WHERE run_id = $1 AND kind = 'RunSettled'",
+        [first.place.runId],
       );
-      const [before] = yield* rows("SELECT epoch::int FROM threads WHERE thread_id = $1", [
-        place.threadId,
-      ]);
-      const error = yield* Effect.flip(claimOf(place));
-      const [after] = yield* rows("SELECT epoch::int FROM threads WHERE thread_id = $1", [
-        place.threadId,
-      ]);
-      assert.isTrue(error._tag === "StoreError" && !error.retryable);
-      assert.deepStrictEqual(after, before);
+      const { claim } = yield* started({ threadId: first.place.threadId });
+      assert.deepStrictEqual(
+        claim.history.map(({ record }) => record.runId),
+        [second.place.runId, second.place.runId],
+      );
     }),
   );
 
