@@ -137,7 +137,7 @@ const act = (
     case "Open":
       return Effect.die(new Error("An attempt always opens its run before it acts."));
     case "AskModel":
-      return Effect.asVoid(nextTurn(context, state, durability, next.turn, activeMillis)) as Effect.Effect<undefined, DurabilityError, RunDurability | LanguageModel.LanguageModel>;
+      return Effect.as(nextTurn(context, state, durability, next.turn, activeMillis), undefined);
     case "SettleAnswered":
       return Effect.gen(function* () {
         yield* durability.record(answeredRecords(context, next.turn, next.calls, yield* durability.now));
