@@ -1,5 +1,5 @@
 /** The main job, end to end, on the built product: request, watch, approve, kill -9, start again, find everything as it was. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect, type Page, test } from "@playwright/test";
@@ -49,6 +49,8 @@ test.beforeAll(async ({ browser }) => {
   test.setTimeout(300_000);
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-story-"));
+  // Started by root, the database runs as another user, who must be able to enter.
+  chmodSync(folder, 0o755);
   server = await launchReady({ dataFolder: folder, patience: 290_000 });
 });
 test.afterAll(async () => {
