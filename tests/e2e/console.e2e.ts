@@ -1,5 +1,5 @@
 /** The console on the built product: every page in every state, by keyboard, by two operators, and over broken lines. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect, test } from "@playwright/test";
@@ -18,6 +18,8 @@ test.describe.configure({ mode: "serial" });
 test.beforeAll(async ({ browser }) => {
   test.setTimeout(420_000);
   folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-console-"));
+  // Started by root, the database runs as another user, who must be able to enter.
+  chmodSync(folder, 0o755);
   server = await launchReady({ dataFolder: folder, patience: 400_000 });
   ana = await ConsolePage.signedIn(browser, server.origin, server.signInLink ?? "");
   const { items } = await ana.read("/agents");

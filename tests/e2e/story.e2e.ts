@@ -79,7 +79,7 @@ test("[scenario 10][C001] a newcomer signs in by the link, approves a refund, an
   await page.waitForTimeout(400);
   await page.getByRole("button", { name: "Approve", exact: true }).click();
   await page.waitForTimeout(600);
-  await page.getByRole("button", { name: "Press again to approve" }).click();
+  await page.getByRole("button", { name: "Approve: press again" }).click();
   await expect(page.getByText("Approved by")).toBeVisible();
   await expect(page.getByText("ran exactly what was approved")).toBeVisible({ timeout: 30_000 });
   await shoot("approval-receipt");
