@@ -60,7 +60,8 @@ const computeToolDigest = (tool: Tool.Any): Digest =>
       executionClass: executionClassOf(tool),
       // Custom search semantics are part of what a discovery tool promises (D-18).
       discovery: Context.get(tool.annotations, DiscoveryDigest) ?? null,
-      needsApproval: typeof tool.needsApproval === "function" ? "by-rule" : (tool.needsApproval ?? false),
+      needsApproval:
+        typeof tool.needsApproval === "function" ? "by-rule" : (tool.needsApproval ?? false),
     }),
   );
 

@@ -65,12 +65,20 @@ export const resolveRunPolicy = (
   }
   const { maxBytes } = policy.toolResultBounds;
   if (!Number.isInteger(maxBytes) || maxBytes < 256 || maxBytes > 1_048_576) {
-    return Result.fail(outOfBounds(agentName, "toolResultBounds.maxBytes", 256, 1_048_576, maxBytes));
+    return Result.fail(
+      outOfBounds(agentName, "toolResultBounds.maxBytes", 256, 1_048_576, maxBytes),
+    );
   }
   return Result.succeed(policy);
 };
 
-const outOfBounds = (agentName: string, name: string, minimum: number, maximum: number, seen: number) =>
+const outOfBounds = (
+  agentName: string,
+  name: string,
+  minimum: number,
+  maximum: number,
+  seen: number,
+) =>
   new AgentDefinitionError({
     agentName,
     message: `Policy ${name} of agent ${agentName} must be a whole number from ${minimum} to ${maximum}; seen ${seen}.`,

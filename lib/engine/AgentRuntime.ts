@@ -92,7 +92,10 @@ const ephemeralTenant = TenantId.make("ephemeral");
 /** An id from upstream's generator, which tests replace to fix it (RT-04). */
 const makeId = (prefix: string): Effect.Effect<string> =>
   Effect.gen(function* () {
-    const generator = Option.getOrElse(yield* Effect.serviceOption(IdGenerator), () => defaultIdGenerator);
+    const generator = Option.getOrElse(
+      yield* Effect.serviceOption(IdGenerator),
+      () => defaultIdGenerator,
+    );
     return `${prefix}-${yield* generator.generateId()}`;
   });
 
@@ -138,7 +141,10 @@ const prepare = Effect.fnUntraced(function* <
     // The loop looks tools up by name only; the typed toolkit is wider in what it knows, not in what it does.
     handlers: handlers as unknown as RunContext["handlers"],
     codec: yield* currentModelCodec,
-    concurrency: yield* effectiveConcurrency(agent.policy.toolConcurrency, options.scheduling?.override),
+    concurrency: yield* effectiveConcurrency(
+      agent.policy.toolConcurrency,
+      options.scheduling?.override,
+    ),
     scheduling: options.scheduling ?? hostScheduling,
     authorization:
       policy === undefined
@@ -173,7 +179,8 @@ const finish = <Output extends DataSchema, Tools extends Record<string, Tool.Any
       return { output, runId: context.runId, finishReason: settled.finishReason };
     }
     // The live cause is one of the errors that RunError lists: the loop fails with nothing else.
-    if (end.cause !== undefined) return yield* Effect.failCause(end.cause as Cause.Cause<RunError<Tools, E>>);
+    if (end.cause !== undefined)
+      return yield* Effect.failCause(end.cause as Cause.Cause<RunError<Tools, E>>);
     return yield* Effect.die(new Error("A failed run always has the failure that ended it."));
   });
 

@@ -54,7 +54,12 @@ export const gateBatch = Effect.fnUntraced(function* (
       messages,
     });
     if (need._tag === "notNeeded") continue;
-    const position = { tenantId: context.tenantId, runId: context.runId, turn, callId: call.callId };
+    const position = {
+      tenantId: context.tenantId,
+      runId: context.runId,
+      turn,
+      callId: call.callId,
+    };
     if (need.because === "ruleFailed") {
       diagnostics.push(diagnose(position, "approval-rule", call.toolName, need.failure));
     }

@@ -73,7 +73,8 @@ export const authorizeCalls = Effect.fnUntraced(function* (
     if (Exit.isSuccess(exit)) continue;
     const failure = exit.cause.reasons.find(Cause.isFailReason);
     if (failure === undefined) {
-      if (Cause.hasDies(exit.cause)) return { _tag: "defect", cause: exit.cause, callId: call.evidence.declared.callId };
+      if (Cause.hasDies(exit.cause))
+        return { _tag: "defect", cause: exit.cause, callId: call.evidence.declared.callId };
       return yield* Effect.failCause(exit.cause as Cause.Cause<never>); // interruption alone
     }
     return failure.error instanceof AgentToolAuthorizationDenied

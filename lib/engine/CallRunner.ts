@@ -23,7 +23,12 @@ import { type CallOutcome, classifyExit, type HandlerFinal } from "./classify-ex
 import { diagnose } from "./diagnose.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
-import { settledPropagated, settledReturned, settledSuccess, type SettlementBase } from "./settle-call.ts";
+import {
+  settledPropagated,
+  settledReturned,
+  settledSuccess,
+  type SettlementBase,
+} from "./settle-call.ts";
 import { withToolSpan } from "./ToolSpan.ts";
 
 /** Most progress events shown of one call: of what comes after them only the last is, with the number left out (T-08). */
@@ -44,7 +49,12 @@ export interface ReadyCall {
   readonly effective: Json;
 }
 
-const runHandler = (context: RunContext, turn: number, call: ReadyCall, emit: RunDurability["Service"]["emit"]) =>
+const runHandler = (
+  context: RunContext,
+  turn: number,
+  call: ReadyCall,
+  emit: RunDurability["Service"]["emit"],
+) =>
   Effect.gen(function* () {
     const { declared } = call.evidence;
     let final: HandlerFinal | undefined;
@@ -61,7 +71,11 @@ const runHandler = (context: RunContext, turn: number, call: ReadyCall, emit: Ru
         dropped,
       });
     // The toolkit's own types are gone here: `handle` decodes the stored arguments itself.
-    const stream = yield* context.handlers.handle(declared.toolName, call.effective as never, declared.callId);
+    const stream = yield* context.handlers.handle(
+      declared.toolName,
+      call.effective as never,
+      declared.callId,
+    );
     yield* Stream.runForEach(stream, (output) => {
       if (!output.preliminary) {
         final = output;
@@ -94,7 +108,12 @@ export const runCall = (
     Effect.gen(function* () {
       const durability = yield* RunDurability;
       const { declared } = call.evidence;
-      const position = { tenantId: context.tenantId, runId: context.runId, turn, callId: declared.callId };
+      const position = {
+        tenantId: context.tenantId,
+        runId: context.runId,
+        turn,
+        callId: declared.callId,
+      };
       const identity = {
         idempotencyKey: idempotencyKeyOf(position),
         threadId: context.threadId,
@@ -106,7 +125,13 @@ export const runCall = (
       const catalogue = selects(call.tool) ? yield* searchable(context, turn) : undefined;
       const startedAt = yield* durability.now;
       if (declared.executionClass === "readonly") {
-        yield* durability.emit({ _tag: "ToolCallStarted", turn, callId: declared.callId, toolName: declared.toolName, attempt: context.attempt });
+        yield* durability.emit({
+          _tag: "ToolCallStarted",
+          turn,
+          callId: declared.callId,
+          toolName: declared.toolName,
+          attempt: context.attempt,
+        });
       } else {
         yield* durability.record([
           {
@@ -135,7 +160,9 @@ export const runCall = (
           ),
         ).pipe(
           Effect.exit,
-          Effect.map((exit) => classifyExit(call.tool, context.definition.toolkit.tools, declared.callId, exit)),
+          Effect.map((exit) =>
+            classifyExit(call.tool, context.definition.toolkit.tools, declared.callId, exit),
+          ),
         ),
       );
       const endedAt = yield* durability.now;
@@ -153,7 +180,12 @@ const settle = (
   Effect.gen(function* () {
     const durability = yield* RunDurability;
     const { declared } = call.evidence;
-    const position = { tenantId: context.tenantId, runId: context.runId, turn, callId: declared.callId };
+    const position = {
+      tenantId: context.tenantId,
+      runId: context.runId,
+      turn,
+      callId: declared.callId,
+    };
     const base: SettlementBase = {
       runId: context.runId,
       turn,
@@ -169,12 +201,21 @@ const settle = (
       case "returned":
         return yield* durability.record([settledReturned(base, outcome.result, outcome.failure)]);
       case "propagated": {
-        const diagnostic = diagnose(position, `failure-${call.evidence.preparations}`, declared.toolName, outcome.cause);
+        const diagnostic = diagnose(
+          position,
+          `failure-${call.evidence.preparations}`,
+          declared.toolName,
+          outcome.cause,
+        );
         yield* durability.record(
           [settledPropagated(base, { ...outcome.failure, diagnosticId: diagnostic.diagnosticId })],
           [diagnostic],
         );
-        return yield* new BatchFailure({ cause: outcome.cause, kind: "tool-failure", callId: declared.callId });
+        return yield* new BatchFailure({
+          cause: outcome.cause,
+          kind: "tool-failure",
+          callId: declared.callId,
+        });
       }
       case "unsure":
         return yield* durability.record([
@@ -192,7 +233,11 @@ const settle = (
         ]);
       case "defect":
         // The run loop records what is in doubt together with the settlement, so that no crash falls between (DU-09).
-        return yield* new BatchFailure({ cause: outcome.cause, kind: "defect", callId: declared.callId });
+        return yield* new BatchFailure({
+          cause: outcome.cause,
+          kind: "defect",
+          callId: declared.callId,
+        });
       case "interrupted":
         return yield* Effect.interrupt;
     }

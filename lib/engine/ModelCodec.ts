@@ -42,18 +42,28 @@ export const currentModelCodec: Effect.Effect<ModelCodec["Service"]> = Effect.ge
 type ArgumentCodec = Schema.ConstraintCodec<unknown, unknown>;
 
 /** Deriving a codec and its parser costs more than using it, and a batch uses the same one for every call of a tool. */
-const derived = new WeakMap<CodecTransformer, WeakMap<ArgumentCodec, ReadonlyArray<ArgumentCodec>>>();
+const derived = new WeakMap<
+  CodecTransformer,
+  WeakMap<ArgumentCodec, ReadonlyArray<ArgumentCodec>>
+>();
 
 /** Codecs tried for raw arguments: the model's own first, then the other shapes models are known to write (R41, R42). */
-export const argumentCodecs = (codec: ModelCodec["Service"], schema: ArgumentCodec): ReadonlyArray<ArgumentCodec> => {
-  const known = derived.get(codec.transformer) ?? new WeakMap<ArgumentCodec, ReadonlyArray<ArgumentCodec>>();
+export const argumentCodecs = (
+  codec: ModelCodec["Service"],
+  schema: ArgumentCodec,
+): ReadonlyArray<ArgumentCodec> => {
+  const known =
+    derived.get(codec.transformer) ?? new WeakMap<ArgumentCodec, ReadonlyArray<ArgumentCodec>>();
   derived.set(codec.transformer, known);
   const codecs = known.get(schema) ?? deriveCodecs(codec, schema);
   known.set(schema, codecs);
   return codecs;
 };
 
-const deriveCodecs = (codec: ModelCodec["Service"], schema: ArgumentCodec): ReadonlyArray<ArgumentCodec> => {
+const deriveCodecs = (
+  codec: ModelCodec["Service"],
+  schema: ArgumentCodec,
+): ReadonlyArray<ArgumentCodec> => {
   const transformers = [codec.transformer, defaultCodecTransformer, toCodecOpenAI];
   const distinct = transformers.filter((one, index) => transformers.indexOf(one) === index);
   return distinct.flatMap((transformer) => {

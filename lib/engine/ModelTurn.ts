@@ -46,7 +46,11 @@ const encodeAssistant = Schema.encodeUnknownEffect(Prompt.AssistantMessage);
 /** A part as data. Arguments that cannot be stored are left out of it; their call is refused with its reason (R46, R48, R49). */
 const storablePart = (part: object): Result.Result<Json, ModelProtocolError> =>
   Result.mapError(
-    toJson("type" in part && part.type === "tool-call" && "params" in part ? { ...part, params: storableArguments(part.params) } : part),
+    toJson(
+      "type" in part && part.type === "tool-call" && "params" in part
+        ? { ...part, params: storableArguments(part.params) }
+        : part,
+    ),
     (fault) =>
       new ModelProtocolError({
         reason: "malformed-response",
@@ -58,10 +62,14 @@ const storablePart = (part: object): Result.Result<Json, ModelProtocolError> =>
 const assistantContent = Effect.fnUntraced(function* (
   whole: WholeResponse,
 ): Effect.fn.Return<ReadonlyArray<Json>, ModelProtocolError> {
-  const message = Prompt.fromResponseParts(whole.parts).content.find((one) => one.role === "assistant");
+  const message = Prompt.fromResponseParts(whole.parts).content.find(
+    (one) => one.role === "assistant",
+  );
   if (message === undefined) return [];
   const encoded = yield* encodeAssistant(message).pipe(Effect.orDie);
-  const parts: ReadonlyArray<object> = Array.isArray(encoded.content) ? encoded.content : [{ type: "text", text: encoded.content }];
+  const parts: ReadonlyArray<object> = Array.isArray(encoded.content)
+    ? encoded.content
+    : [{ type: "text", text: encoded.content }];
   const content: Array<Json> = [];
   for (const part of parts) {
     const stored = storablePart(part);

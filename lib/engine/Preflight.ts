@@ -25,7 +25,11 @@ interface CheckedCallBase {
 /** A call after preflight; only `executable` ones go on to approval. */
 export type CheckedCall =
   | (CheckedCallBase & { readonly _tag: "executable"; readonly arguments: DecodedArguments })
-  | (CheckedCallBase & { readonly _tag: "rejected"; readonly parameters: Json; readonly encodedError: Json })
+  | (CheckedCallBase & {
+      readonly _tag: "rejected";
+      readonly parameters: Json;
+      readonly encodedError: Json;
+    })
   | (CheckedCallBase & { readonly _tag: "provider"; readonly parameters: Json });
 
 export type ExecutableCall = Extract<CheckedCall, { readonly _tag: "executable" }>;
@@ -56,15 +60,24 @@ export const preflight = Effect.fnUntraced(function* (
   for (const call of calls) {
     const tool = Object.hasOwn(tools, call.toolName) ? tools[call.toolName] : undefined;
     if (tool === undefined) {
-      return yield* rejected(call, "unknown-tool", `The model called ${JSON.stringify(call.toolName.slice(0, 128))}, which is no tool of this agent. Nothing of its batch was started.`);
+      return yield* rejected(
+        call,
+        "unknown-tool",
+        `The model called ${JSON.stringify(call.toolName.slice(0, 128))}, which is no tool of this agent. Nothing of its batch was started.`,
+      );
     }
     if (!offered.has(call.toolName)) {
-      return yield* rejected(call, "unexposed-tool", `The model called ${call.toolName}, which this request did not offer. Nothing of its batch was started.`);
+      return yield* rejected(
+        call,
+        "unexposed-tool",
+        `The model called ${call.toolName}, which this request did not offer. Nothing of its batch was started.`,
+      );
     }
     named.push({ call, tool });
   }
   const batch: Array<CheckedCall> = [];
-  for (const [index, { call, tool }] of named.entries()) batch.push(yield* check(call, tool, index, codec));
+  for (const [index, { call, tool }] of named.entries())
+    batch.push(yield* check(call, tool, index, codec));
   return { [checked]: true, calls: batch };
 });
 
@@ -78,16 +91,34 @@ const check = Effect.fnUntraced(function* (
   const base = { callId: call.callId as ToolCallId, index, toolName: call.toolName, tool };
   const decoded = yield* decodeArguments(tool, call, codec);
   if (call.providerExecuted || !requiresHandler(tool)) {
-    if (Result.isSuccess(decoded)) return { ...base, _tag: "provider", parameters: decoded.success.parameters };
-    return yield* rejected(call, "provider-parameters", `The provider executed ${call.toolName} with parameters that its schema refuses: ${decoded.failure.description}`);
+    if (Result.isSuccess(decoded))
+      return { ...base, _tag: "provider", parameters: decoded.success.parameters };
+    return yield* rejected(
+      call,
+      "provider-parameters",
+      `The provider executed ${call.toolName} with parameters that its schema refuses: ${decoded.failure.description}`,
+    );
   }
   if (Result.isSuccess(decoded)) return { ...base, _tag: "executable", arguments: decoded.success };
   const { description, malformed, parameters } = decoded.failure;
   if (malformed) {
-    return yield* rejected(call, "malformed-arguments", `The arguments of ${call.toolName} (call ${call.callId}) are not JSON: ${description}`);
+    return yield* rejected(
+      call,
+      "malformed-arguments",
+      `The arguments of ${call.toolName} (call ${call.callId}) are not JSON: ${description}`,
+    );
   }
   if (tool.failureMode !== "return") {
-    return yield* rejected(call, "parameters", `The arguments of ${call.toolName} (call ${call.callId}) are invalid: ${description}`);
+    return yield* rejected(
+      call,
+      "parameters",
+      `The arguments of ${call.toolName} (call ${call.callId}) are invalid: ${description}`,
+    );
   }
-  return { ...base, _tag: "rejected", parameters, encodedError: yield* rejectionResult(tool, description) };
+  return {
+    ...base,
+    _tag: "rejected",
+    parameters,
+    encodedError: yield* rejectionResult(tool, description),
+  };
 });

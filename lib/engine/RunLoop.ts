@@ -10,8 +10,18 @@ import * as AiError from "effect/unstable/ai/AiError";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import { AgentToolApprovalDenied, AgentToolApprovalExpired } from "#lib/agent-error.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
-import { decideNext, explainRecovery, type NextAct, terminalDenialOf } from "#lib/durable/decide-next.ts";
-import { foldRecords, type RunEvidence, type TurnEvidence, unrecordedDoubts } from "#lib/durable/run-state.ts";
+import {
+  decideNext,
+  explainRecovery,
+  type NextAct,
+  terminalDenialOf,
+} from "#lib/durable/decide-next.ts";
+import {
+  foldRecords,
+  type RunEvidence,
+  type TurnEvidence,
+  unrecordedDoubts,
+} from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { answerRecords } from "./answer.ts";
 import { answeredRecords } from "./answered-calls.ts";
@@ -28,7 +38,11 @@ import { planTurn } from "./turn-plan.ts";
 
 export type RunEnd =
   /** `cause` is the live failure, which an ephemeral caller gets back as it was (F-01). */
-  | { readonly _tag: "settled"; readonly settled: RecordOf<"RunSettled">; readonly cause: Cause.Cause<unknown> | undefined }
+  | {
+      readonly _tag: "settled";
+      readonly settled: RecordOf<"RunSettled">;
+      readonly cause: Cause.Cause<unknown> | undefined;
+    }
   | { readonly _tag: "suspended"; readonly waitingFor: "approval" | "unknown" };
 
 /** What the loop holds between two acts; everything else is in the records. */
@@ -66,7 +80,10 @@ export const interpret = Effect.fnUntraced(function* (
     }
     // After the first append: only then does a durable run know the database's clock.
     const startedAt = yield* outer.now;
-    const activeMillis = Effect.map(outer.now, (now) => state.evidence.activeMillis + (now - startedAt - state.waitedMillis));
+    const activeMillis = Effect.map(
+      outer.now,
+      (now) => state.evidence.activeMillis + (now - startedAt - state.waitedMillis),
+    );
     for (;;) {
       const next = decideNext(state.evidence, context.attempt);
       const end = yield* act(context, state, durability, next, yield* activeMillis);
@@ -120,7 +137,8 @@ const refuseCorruptEvidence = Effect.fnUntraced(function* (
   if (state.evidence.abort !== undefined) return;
   for (const turn of state.evidence.turns) {
     const checked = yield* Effect.result(checkEvidence(context, turn));
-    if (checked._tag === "Failure") return yield* settleCorrupt(context, state, durability, checked.failure);
+    if (checked._tag === "Failure")
+      return yield* settleCorrupt(context, state, durability, checked.failure);
   }
 });
 
@@ -130,7 +148,11 @@ const act = (
   durability: RunDurability["Service"],
   next: NextAct,
   activeMillis: number,
-): Effect.Effect<RunEnd | undefined, DurabilityError, RunDurability | LanguageModel.LanguageModel> => {
+): Effect.Effect<
+  RunEnd | undefined,
+  DurabilityError,
+  RunDurability | LanguageModel.LanguageModel
+> => {
   switch (next._tag) {
     case "Done":
       return Effect.succeed({ _tag: "settled", settled: next.settled, cause: state.cause });
@@ -140,7 +162,9 @@ const act = (
       return Effect.as(nextTurn(context, state, durability, next.turn, activeMillis), undefined);
     case "SettleAnswered":
       return Effect.gen(function* () {
-        yield* durability.record(answeredRecords(context, next.turn, next.calls, yield* durability.now));
+        yield* durability.record(
+          answeredRecords(context, next.turn, next.calls, yield* durability.now),
+        );
         return undefined;
       });
     case "ClassifyLost":
@@ -216,15 +240,32 @@ const nextTurn = Effect.fnUntraced(function* (
   }
   const outcome = yield* takeTurn(context, state.evidence, turn, plan, activeMillis);
   state.cause = outcome.cause;
-  if (outcome._tag === "recorded") return yield* durability.record(outcome.records, outcome.diagnostics);
+  if (outcome._tag === "recorded")
+    return yield* durability.record(outcome.records, outcome.diagnostics);
   if (outcome._tag === "out-of-budget") {
-    return yield* durability.record(settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"));
+    return yield* durability.record(
+      settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"),
+    );
   }
-  if (durability.postponesPassing && outcome.finishReason === "model-failure" && isPassing(outcome.cause)) {
-    return yield* new AttemptPostponed({ reason: "The model could not be reached; the run is tried again later." });
+  if (
+    durability.postponesPassing &&
+    outcome.finishReason === "model-failure" &&
+    isPassing(outcome.cause)
+  ) {
+    return yield* new AttemptPostponed({
+      reason: "The model could not be reached; the run is tried again later.",
+    });
   }
-  const { settlement, diagnostics } = failedSettlement(context, outcome.finishReason, turn, outcome.cause);
-  return yield* durability.record(settlementRecords(context, undefined, [], settlement, "run-ended"), diagnostics);
+  const { settlement, diagnostics } = failedSettlement(
+    context,
+    outcome.finishReason,
+    turn,
+    outcome.cause,
+  );
+  return yield* durability.record(
+    settlementRecords(context, undefined, [], settlement, "run-ended"),
+    diagnostics,
+  );
 });
 
 const isPassing = (cause: Cause.Cause<unknown>): boolean => {
@@ -260,8 +301,17 @@ const execute = Effect.fnUntraced(function* (
     return undefined;
   }
   state.cause = batch.cause;
-  const { settlement, diagnostics } = failedSettlement(context, "defect", next.turn.recorded.turn, batch.cause, batch.callId);
-  yield* durability.record(settlementRecords(context, turn, inDoubt, settlement, "handler-defect"), diagnostics);
+  const { settlement, diagnostics } = failedSettlement(
+    context,
+    "defect",
+    next.turn.recorded.turn,
+    batch.cause,
+    batch.callId,
+  );
+  yield* durability.record(
+    settlementRecords(context, turn, inDoubt, settlement, "handler-defect"),
+    diagnostics,
+  );
   return undefined;
 });
 
@@ -301,9 +351,13 @@ const suspend = Effect.fnUntraced(function* (
 ): Effect.fn.Return<RunEnd | undefined, DurabilityError> {
   if (waitingFor === "approval") {
     const requests =
-      state.evidence.turns.at(-1)?.calls.flatMap((call) =>
-        call.requested !== undefined && call.decided === undefined && call.settled === undefined ? [call.requested] : [],
-      ) ?? [];
+      state.evidence.turns
+        .at(-1)
+        ?.calls.flatMap((call) =>
+          call.requested !== undefined && call.decided === undefined && call.settled === undefined
+            ? [call.requested]
+            : [],
+        ) ?? [];
     const askedAt = yield* durability.now;
     const answers = yield* durability.answers(requests);
     state.waitedMillis += (yield* durability.now) - askedAt;

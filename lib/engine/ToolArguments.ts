@@ -36,11 +36,15 @@ export interface RefusedArguments {
 
 const strict = { onExcessProperty: "error", errors: "all" } as const;
 
-const bounded = (text: string): string => (text.length <= 1_000 ? text : `${text.slice(0, 985)} [truncated]`);
+const bounded = (text: string): string =>
+  text.length <= 1_000 ? text : `${text.slice(0, 985)} [truncated]`;
 
 /** The arguments as they can be stored: `null` for what is no JSON or over its bounds. */
 export const storableArguments = (params: unknown): Json =>
-  Result.getOrElse(Result.flatMap(toJson(params), (json) => checkJsonBounds(json)), () => null);
+  Result.getOrElse(
+    Result.flatMap(toJson(params), (json) => checkJsonBounds(json)),
+    () => null,
+  );
 
 /** The JSON value that the model wrote: from its own text where the provider streamed it. */
 const rawJson = (call: RawCall): Result.Result<Json, RefusedArguments> => {
@@ -48,11 +52,14 @@ const rawJson = (call: RawCall): Result.Result<Json, RefusedArguments> => {
   // Real models send no text at all for a tool without parameters (R35).
   if (text === "") return Result.succeed({});
   if (text === undefined) {
-    return Result.mapError(Result.flatMap(toJson(call.params), (json) => checkJsonBounds(json)), (fault) => ({
-      parameters: null,
-      description: bounded(fault.message),
-      malformed: false,
-    }));
+    return Result.mapError(
+      Result.flatMap(toJson(call.params), (json) => checkJsonBounds(json)),
+      (fault) => ({
+        parameters: null,
+        description: bounded(fault.message),
+        malformed: false,
+      }),
+    );
   }
   return Result.mapError(parseJson(text), (fault) => ({
     parameters: null,
@@ -78,11 +85,18 @@ export const decodeArguments = (
     const parameters = raw.success;
     let first: string | undefined;
     for (const candidate of argumentCodecs(codec, codecOf(tool))) {
-      const decoded = yield* Effect.result(Schema.decodeUnknownEffect(candidate, strict)(parameters));
-      if (Result.isSuccess(decoded)) return yield* encodeEffective(tool, parameters, decoded.success);
+      const decoded = yield* Effect.result(
+        Schema.decodeUnknownEffect(candidate, strict)(parameters),
+      );
+      if (Result.isSuccess(decoded))
+        return yield* encodeEffective(tool, parameters, decoded.success);
       first ??= decoded.failure.message;
     }
-    return Result.fail({ parameters, description: bounded(first ?? "No codec can read these parameters."), malformed: false });
+    return Result.fail({
+      parameters,
+      description: bounded(first ?? "No codec can read these parameters."),
+      malformed: false,
+    });
   });
 
 /** Stored effective arguments to the handler's type, as strictly as the first time (F-08). */
@@ -90,17 +104,20 @@ export const decodeEffective = (
   tool: Tool.Any,
   effective: Json,
 ): Effect.Effect<Result.Result<unknown, string>> =>
-  Effect.map(Effect.result(Schema.decodeUnknownEffect(codecOf(tool), strict)(effective)), (decoded) =>
-    Result.mapError(decoded, (error) => bounded(error.message)),
+  Effect.map(
+    Effect.result(Schema.decodeUnknownEffect(codecOf(tool), strict)(effective)),
+    (decoded) => Result.mapError(decoded, (error) => bounded(error.message)),
   );
 
 const encodeEffective = (tool: Tool.Any, parameters: Json, decoded: unknown) =>
   Effect.map(Effect.result(Schema.encodeUnknownEffect(codecOf(tool))(decoded)), (encoded) =>
     Result.flatMap(encoded, toJson).pipe(
       Result.map((effective): DecodedArguments => ({ parameters, effective, decoded })),
-      Result.mapError(
-        (error): RefusedArguments => ({ parameters, description: bounded(error.message), malformed: false }),
-      ),
+      Result.mapError((error): RefusedArguments => ({
+        parameters,
+        description: bounded(error.message),
+        malformed: false,
+      })),
     ),
   );
 

@@ -61,7 +61,11 @@ export const withToolSpan = <E, R>(
         : (Effect.provideService(
             effect,
             Tracer.ParentSpan,
-            Tracer.externalSpan({ spanId: span.spanId, traceId: span.traceId, sampled: span.sampled }),
+            Tracer.externalSpan({
+              spanId: span.spanId,
+              traceId: span.traceId,
+              sampled: span.sampled,
+            }),
           ) as Effect.Effect<A, E2, R2>); // ParentSpan is an ambient reference, never a requirement of a handler
     const outcome = yield* body({ isolate });
     yield* close(span, outcome).pipe(Effect.catchCause(() => Effect.void));

@@ -21,15 +21,21 @@ const decodeAnswer = Effect.fnUntraced(function* (
   text: string,
 ): Effect.fn.Return<Result.Result<Json, string>> {
   const parsed = parseJson(text.trim());
-  const candidates: ReadonlyArray<unknown> = Result.isSuccess(parsed) ? [parsed.success, text] : [text];
+  const candidates: ReadonlyArray<unknown> = Result.isSuccess(parsed)
+    ? [parsed.success, text]
+    : [text];
   let first: string | undefined;
   for (const candidate of candidates) {
-    const decoded = yield* Effect.result(Schema.decodeUnknownEffect(context.definition.output)(candidate));
+    const decoded = yield* Effect.result(
+      Schema.decodeUnknownEffect(context.definition.output)(candidate),
+    );
     if (Result.isFailure(decoded)) {
       first ??= decoded.failure.message;
       continue;
     }
-    const encoded = yield* Effect.result(Schema.encodeUnknownEffect(context.definition.output)(decoded.success));
+    const encoded = yield* Effect.result(
+      Schema.encodeUnknownEffect(context.definition.output)(decoded.success),
+    );
     const json = Result.flatMap(encoded, toJson);
     if (Result.isSuccess(json)) return Result.succeed(json.success);
     first ??= json.failure.message;
@@ -42,8 +48,15 @@ export const answerRecords = Effect.fnUntraced(function* (
   context: RunContext,
   evidence: RunEvidence,
   turn: TurnEvidence,
-): Effect.fn.Return<{ readonly records: ReadonlyArray<RunRecord>; readonly cause: Cause.Cause<unknown> | undefined }> {
-  const base = { _tag: "RunSettled", runId: context.runId, submissionId: context.submissionId } as const;
+): Effect.fn.Return<{
+  readonly records: ReadonlyArray<RunRecord>;
+  readonly cause: Cause.Cause<unknown> | undefined;
+}> {
+  const base = {
+    _tag: "RunSettled",
+    runId: context.runId,
+    submissionId: context.submissionId,
+  } as const;
   const answer = yield* decodeAnswer(context, turn.recorded.text);
   const exhausted = turn.recorded.finalAnswerFor;
   if (Result.isSuccess(answer)) {

@@ -26,11 +26,20 @@ export const answeredRecords = (
     if (call.rejection !== undefined) return [settledRejection(base, call.rejection.encodedError)];
     if (call.resolved?.resolution === "completed-with-result") {
       const source = call.resolved.actor.kind === "policy" ? "reconciler" : "resolution";
-      return [settledResolved(base, source, call.resolved.result ?? null, call.resolved.isFailure ?? false)];
+      return [
+        settledResolved(
+          base,
+          source,
+          call.resolved.result ?? null,
+          call.resolved.isFailure ?? false,
+        ),
+      ];
     }
     switch (call.decided?.decision) {
       case "denied":
-        return [settledUnapproved(base, "denied-by-person", deniedResult(toolName, call.decided.reason))];
+        return [
+          settledUnapproved(base, "denied-by-person", deniedResult(toolName, call.decided.reason)),
+        ];
       case "expired":
         return [settledUnapproved(base, "expired", expiredResult(toolName))];
       default:

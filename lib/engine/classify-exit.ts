@@ -31,10 +31,18 @@ export type CallOutcome =
   /** A declared failure of a `return`-mode tool: the model sees it (F-02). */
   | { readonly _tag: "returned"; readonly result: Json; readonly failure: FailureSummary }
   /** The run fails with this very cause (F-01, F-04). */
-  | { readonly _tag: "propagated"; readonly cause: Cause.Cause<unknown>; readonly failure: FailureSummary }
+  | {
+      readonly _tag: "propagated";
+      readonly cause: Cause.Cause<unknown>;
+      readonly failure: FailureSummary;
+    }
   /** The handler says it does not know whether its effect happened (DU-04). */
   | { readonly _tag: "unsure"; readonly detail: string }
-  | { readonly _tag: "defect"; readonly cause: Cause.Cause<unknown>; readonly failure: FailureSummary }
+  | {
+      readonly _tag: "defect";
+      readonly cause: Cause.Cause<unknown>;
+      readonly failure: FailureSummary;
+    }
   | { readonly _tag: "interrupted" };
 
 const propagate = (error: unknown): CallOutcome => ({
@@ -44,10 +52,15 @@ const propagate = (error: unknown): CallOutcome => ({
 });
 
 /** Void encodes to `undefined`, which JSON has no word for: the model sees `null` (T-05). */
-const encodedJson = (encoded: unknown) => (encoded === undefined ? Result.succeed(null) : toJson(encoded));
+const encodedJson = (encoded: unknown) =>
+  encoded === undefined ? Result.succeed(null) : toJson(encoded);
 
-const encodingError = (tool: Tool.Any, callId: string, reason: AgentToolResultEncodingError["reason"], message: string) =>
-  new AgentToolResultEncodingError({ toolCallId: callId, toolName: tool.name, reason, message });
+const encodingError = (
+  tool: Tool.Any,
+  callId: string,
+  reason: AgentToolResultEncodingError["reason"],
+  message: string,
+) => new AgentToolResultEncodingError({ toolCallId: callId, toolName: tool.name, reason, message });
 
 const classifyFinal = (
   tool: Tool.Any,
@@ -57,10 +70,21 @@ const classifyFinal = (
 ): CallOutcome => {
   const encoded = encodedJson(final.encodedResult);
   if (Result.isFailure(encoded)) {
-    return propagate(encodingError(tool, callId, "not-json", `The result of ${tool.name} is not JSON: ${encoded.failure.message}`));
+    return propagate(
+      encodingError(
+        tool,
+        callId,
+        "not-json",
+        `The result of ${tool.name} is not JSON: ${encoded.failure.message}`,
+      ),
+    );
   }
   if (final.isFailure) {
-    return { _tag: "returned", result: encoded.success, failure: failureSummary(final.result, "ToolFailure") };
+    return {
+      _tag: "returned",
+      result: encoded.success,
+      failure: failureSummary(final.result, "ToolFailure"),
+    };
   }
   if (!selects(tool)) return { _tag: "succeeded", result: encoded.success, selection: undefined };
   const selection = readSelection({ toolCallId: callId, toolName: tool.name }, final.result, tools);
@@ -83,7 +107,14 @@ export const classifyExit = (
 ): CallOutcome => {
   if (Exit.isSuccess(exit)) {
     return exit.value === undefined
-      ? { _tag: "defect", cause: Cause.die("no result"), failure: { errorTag: "Defect", message: `The handler of ${tool.name} ended without a result.` } }
+      ? {
+          _tag: "defect",
+          cause: Cause.die("no result"),
+          failure: {
+            errorTag: "Defect",
+            message: `The handler of ${tool.name} ended without a result.`,
+          },
+        }
       : classifyFinal(tool, tools, callId, exit.value);
   }
   const unsure = findUnknownOutcome(exit.cause);
@@ -99,14 +130,21 @@ export const classifyExit = (
             `The result of ${tool.name} does not encode with its declared schema.`,
           ),
         )
-      : { _tag: "propagated", cause: exit.cause, failure: failureSummary(failure.error, "ToolFailure") };
+      : {
+          _tag: "propagated",
+          cause: exit.cause,
+          failure: failureSummary(failure.error, "ToolFailure"),
+        };
   }
   const defect = exit.cause.reasons.find(Cause.isDieReason);
   if (defect !== undefined) {
     return {
       _tag: "defect",
       cause: exit.cause,
-      failure: { errorTag: "Defect", message: `The handler of ${tool.name} failed in a way it does not declare.` },
+      failure: {
+        errorTag: "Defect",
+        message: `The handler of ${tool.name} failed in a way it does not declare.`,
+      },
     };
   }
   return { _tag: "interrupted" };

@@ -15,7 +15,10 @@ type Encoded = Prompt.MessageEncoded;
 export const inputText = (input: Json): string =>
   typeof input === "string" ? input : canonicalJson(input);
 
-const userMessage = (text: string): Encoded => ({ role: "user", content: [{ type: "text", text }] });
+const userMessage = (text: string): Encoded => ({
+  role: "user",
+  content: [{ type: "text", text }],
+});
 
 const assistantMessage = (turn: TurnEvidence): ReadonlyArray<Encoded> =>
   turn.recorded.response.length === 0
@@ -50,7 +53,11 @@ const earlierRun = (records: ReadonlyArray<RunRecord>): ReadonlyArray<Encoded> =
   if (evidence.opened === undefined) return [];
   // A batch that never completed is left out whole: no partial batch is ever shown to a model (B-06).
   const shown = { ...evidence, turns: evidence.turns.filter(isComplete) };
-  return [userMessage(inputText(evidence.opened.input)), ...turnMessages(shown), ...ending(evidence)];
+  return [
+    userMessage(inputText(evidence.opened.input)),
+    ...turnMessages(shown),
+    ...ending(evidence),
+  ];
 };
 
 const ending = (evidence: RunEvidence): ReadonlyArray<Encoded> => {
@@ -58,10 +65,12 @@ const ending = (evidence: RunEvidence): ReadonlyArray<Encoded> => {
     turn.calls.filter((call) => call.unknown !== undefined && call.resolved === undefined),
   );
   const doubt = open.map(
-    (call) => `It is not known whether the call of ${call.declared.toolName} happened; do not assume either.`,
+    (call) =>
+      `It is not known whether the call of ${call.declared.toolName} happened; do not assume either.`,
   );
   if (evidence.settled?.outcome === "completed") return [];
-  const outcome = evidence.settled === undefined ? "has not ended" : `ended as ${evidence.settled.outcome}`;
+  const outcome =
+    evidence.settled === undefined ? "has not ended" : `ended as ${evidence.settled.outcome}`;
   return [userMessage([`[The run above ${outcome}.`, ...doubt].join(" ") + "]")];
 };
 

@@ -29,7 +29,15 @@ const answersBy =
       return requests.flatMap((requested, index): ReadonlyArray<RecordOf<"ApprovalDecided">> => {
         const outcome = outcomes[index];
         if (outcome === undefined || outcome._tag === "unresolved") return [];
-        return [decision(requested, outcome._tag, outcome.actor, outcome._tag === "expired" ? "" : outcome.reason, decidedAt)];
+        return [
+          decision(
+            requested,
+            outcome._tag,
+            outcome.actor,
+            outcome._tag === "expired" ? "" : outcome.reason,
+            decidedAt,
+          ),
+        ];
       });
     });
 

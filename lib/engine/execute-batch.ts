@@ -52,7 +52,14 @@ export const executeBatch = Effect.fnUntraced(function* (
               "drift",
               reason,
             )
-          : unknownRecord(context, number, call, "process-lost", `${reason} It had started before.`, false),
+          : unknownRecord(
+              context,
+              number,
+              call,
+              "process-lost",
+              `${reason} It had started before.`,
+              false,
+            ),
       ),
     );
     return { _tag: "recorded", cause: undefined };
@@ -76,14 +83,19 @@ const runBatch = (
     const exit = yield* runScheduled({
       calls: batch.calls,
       concurrency: context.concurrency,
-      isBarrier: (call) => context.scheduling.toolRequiresSequential(call.evidence.declared.toolName),
+      isBarrier: (call) =>
+        context.scheduling.toolRequiresSequential(call.evidence.declared.toolName),
       run: (call) => runCall(context, turn, call),
     }).pipe(
-      Effect.timeoutOption(remainingTime(context.definition.policy.maxDurationMillis, activeMillis)),
+      Effect.timeoutOption(
+        remainingTime(context.definition.policy.maxDurationMillis, activeMillis),
+      ),
       Effect.exit,
     );
     if (Exit.isSuccess(exit)) {
-      return Option.isSome(exit.value) ? { _tag: "recorded", cause: undefined } : { _tag: "timeout" };
+      return Option.isSome(exit.value)
+        ? { _tag: "recorded", cause: undefined }
+        : { _tag: "timeout" };
     }
     const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;
     if (failure instanceof BatchFailure) {

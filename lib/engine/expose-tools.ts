@@ -36,7 +36,9 @@ export const activeSelection = (
           selection: settled?.selection,
         })),
       ),
-    context.hostSelection === undefined ? undefined : { source: "host", toolNames: context.hostSelection },
+    context.hostSelection === undefined
+      ? undefined
+      : { source: "host", toolNames: context.hostSelection },
   );
 
 /** Decides what the next request declares, before the model is called. */

@@ -6,8 +6,12 @@ import * as Tracer from "effect/Tracer";
  * a span, one that goes nowhere stands in, so that telemetry never decides how a
  * run or a tool call ends (TE-04).
  */
-export const withGuardedTracer = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.tracer, (tracer) => Effect.provideService(effect, Tracer.Tracer, guarded(tracer)));
+export const withGuardedTracer = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.tracer, (tracer) =>
+    Effect.provideService(effect, Tracer.Tracer, guarded(tracer)),
+  );
 
 const guarded = (tracer: Tracer.Tracer): Tracer.Tracer =>
   Tracer.make({

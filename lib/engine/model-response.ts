@@ -65,7 +65,11 @@ const refuse = (
   more: { readonly limit?: number; readonly seen?: number; readonly toolCallId?: string } = {},
 ) => Result.fail(new ModelProtocolError({ reason, message, ...more }));
 
-const openedBy = { "text-start": "text-end", "reasoning-start": "reasoning-end", "tool-params-start": "tool-params-end" } as const;
+const openedBy = {
+  "text-start": "text-end",
+  "reasoning-start": "reasoning-end",
+  "tool-params-start": "tool-params-end",
+} as const;
 const isOpening = (type: string): type is keyof typeof openedBy => Object.hasOwn(openedBy, type);
 const closings: ReadonlySet<string> = new Set(Object.values(openedBy));
 
@@ -80,16 +84,24 @@ export const addPart = (
   draft.partCount += 1;
   draft.bytes += deltaBytes(part);
   if (draft.partCount > responseLimits.maxParts) {
-    return refuse("response-limit", `The response has more than ${responseLimits.maxParts} parts.`, {
-      limit: responseLimits.maxParts,
-      seen: draft.partCount,
-    });
+    return refuse(
+      "response-limit",
+      `The response has more than ${responseLimits.maxParts} parts.`,
+      {
+        limit: responseLimits.maxParts,
+        seen: draft.partCount,
+      },
+    );
   }
   if (draft.bytes > responseLimits.maxBytes) {
-    return refuse("response-limit", `The response is longer than ${responseLimits.maxBytes} bytes.`, {
-      limit: responseLimits.maxBytes,
-      seen: draft.bytes,
-    });
+    return refuse(
+      "response-limit",
+      `The response is longer than ${responseLimits.maxBytes} bytes.`,
+      {
+        limit: responseLimits.maxBytes,
+        seen: draft.bytes,
+      },
+    );
   }
   if ("id" in part && isOpening(part.type)) {
     const closing = `${openedBy[part.type]} ${part.id}`;
@@ -97,7 +109,11 @@ export const addPart = (
       return refuse("part-lifecycle", `The response opens ${part.type} twice before it ends.`);
     }
     draft.open.add(closing);
-  } else if ("id" in part && closings.has(part.type) && !draft.open.delete(`${part.type} ${part.id}`)) {
+  } else if (
+    "id" in part &&
+    closings.has(part.type) &&
+    !draft.open.delete(`${part.type} ${part.id}`)
+  ) {
     return refuse("part-lifecycle", `The response has ${part.type} without a start.`);
   }
   return take(draft, part);
@@ -143,13 +159,22 @@ export const completeResponse = (
   draft: ResponseDraft,
 ): Result.Result<WholeResponse, ModelProtocolError> => {
   if (draft.finishes !== 1) {
-    return refuse("incomplete-response", `The response has ${draft.finishes} finish parts; a whole one has exactly 1.`);
+    return refuse(
+      "incomplete-response",
+      `The response has ${draft.finishes} finish parts; a whole one has exactly 1.`,
+    );
   }
   if (draft.open.size > 0) {
-    return refuse("part-lifecycle", `The response ended with ${draft.open.size} part(s) still open.`);
+    return refuse(
+      "part-lifecycle",
+      `The response ended with ${draft.open.size} part(s) still open.`,
+    );
   }
   if (incompatible.has(draft.finishReason)) {
-    return refuse("finish-reason", `The model stopped with "${draft.finishReason}", so its response is not complete. No tool call of it was started.`);
+    return refuse(
+      "finish-reason",
+      `The model stopped with "${draft.finishReason}", so its response is not complete. No tool call of it was started.`,
+    );
   }
   const calls = draft.parts.flatMap((part): ReadonlyArray<RawCall> =>
     part.type === "tool-call"
@@ -169,10 +194,16 @@ export const completeResponse = (
   const seen = new Set<string>();
   for (const { callId } of calls) {
     if (!Schema.is(ToolCallId)(callId)) {
-      return refuse("invalid-call-id", "A tool-call id must have 1 to 128 characters from A-Z a-z 0-9 . _ : - and start with a letter or digit.", { seen: callId.length, limit: 128 });
+      return refuse(
+        "invalid-call-id",
+        "A tool-call id must have 1 to 128 characters from A-Z a-z 0-9 . _ : - and start with a letter or digit.",
+        { seen: callId.length, limit: 128 },
+      );
     }
     if (seen.has(callId)) {
-      return refuse("duplicate-call-id", `The response uses the tool-call id ${callId} twice.`, { toolCallId: callId });
+      return refuse("duplicate-call-id", `The response uses the tool-call id ${callId} twice.`, {
+        toolCallId: callId,
+      });
     }
     seen.add(callId);
   }
@@ -189,7 +220,8 @@ export const completeResponse = (
 const lostCall = (draft: ResponseDraft, calls: ReadonlyArray<RawCall>): string | undefined => {
   const whole = new Set(calls.map(({ callId }) => callId));
   for (const [callId, toolName] of draft.begun) {
-    if (!whole.has(callId)) return `The response began a call of ${JSON.stringify(toolName.slice(0, 128))} and never completed it.`;
+    if (!whole.has(callId))
+      return `The response began a call of ${JSON.stringify(toolName.slice(0, 128))} and never completed it.`;
   }
   return draft.finishReason === "tool-calls" && calls.length === 0
     ? "The model stopped to call tools, but its response contains no tool call; the provider may have sent the call as text."
@@ -197,4 +229,8 @@ const lostCall = (draft: ResponseDraft, calls: ReadonlyArray<RawCall>): string |
 };
 
 const textOf = (parts: ReadonlyArray<Response.AnyPart>): string =>
-  parts.map((part) => (part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : "")).join("");
+  parts
+    .map((part) =>
+      part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : "",
+    )
+    .join("");

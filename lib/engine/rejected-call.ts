@@ -16,7 +16,8 @@ type Tools = Readonly<Record<string, Tool.Any>>;
 export const unreadable = (defect: unknown): ModelProtocolError =>
   new ModelProtocolError({
     reason: "malformed-response",
-    message: "The provider's response could not be read; operators find what its reader said in the diagnostic.",
+    message:
+      "The provider's response could not be read; operators find what its reader said in the diagnostic.",
     cause: defect,
   });
 
@@ -29,11 +30,15 @@ export const rejectedCall = (
 ): AgentToolCallRejected | undefined => {
   const reason = AiError.isAiError(error) ? error.reason._tag : error.reason;
   const unoffered = [...draft.begun].find(([, name]) => !offered.has(name));
-  if (unoffered !== undefined && AiError.isAiError(error)) return notOffered(tools, unoffered[0], unoffered[1]);
-  if (AiError.isAiError(error) && error.reason._tag === "ToolNotFoundError") return notOffered(tools, "", error.reason.toolName);
-  if (reason !== "ToolParameterValidationError" && reason !== "malformed-response") return undefined;
+  if (unoffered !== undefined && AiError.isAiError(error))
+    return notOffered(tools, unoffered[0], unoffered[1]);
+  if (AiError.isAiError(error) && error.reason._tag === "ToolNotFoundError")
+    return notOffered(tools, "", error.reason.toolName);
+  if (reason !== "ToolParameterValidationError" && reason !== "malformed-response")
+    return undefined;
   const unreadableText = [...draft.begun].findLast(([id]) => faultOf(draft, id) !== undefined);
-  if (unreadableText !== undefined) return malformed(unreadableText[0], unreadableText[1], faultOf(draft, unreadableText[0]));
+  if (unreadableText !== undefined)
+    return malformed(unreadableText[0], unreadableText[1], faultOf(draft, unreadableText[0]));
   return AiError.isAiError(error) && error.reason._tag === "ToolParameterValidationError"
     ? malformed("", error.reason.toolName, undefined)
     : undefined;
@@ -49,7 +54,11 @@ const faultOf = (draft: ResponseDraft, callId: string): string | undefined => {
 
 const named = (text: string): string => text.slice(0, 128);
 
-const malformed = (callId: string, toolName: string, fault: string | undefined): AgentToolCallRejected =>
+const malformed = (
+  callId: string,
+  toolName: string,
+  fault: string | undefined,
+): AgentToolCallRejected =>
   new AgentToolCallRejected({
     toolCallId: named(callId),
     toolName: named(toolName),

@@ -48,7 +48,11 @@ export const settledSuccess = (
 });
 
 /** A declared failure that the model sees (F-02). */
-export const settledReturned = (call: SettlementBase, result: Json, failure: FailureSummary): Settled => ({
+export const settledReturned = (
+  call: SettlementBase,
+  result: Json,
+  failure: FailureSummary,
+): Settled => ({
   ...base(call, result),
   kind: "failed",
   isFailure: true,
@@ -74,11 +78,18 @@ export const settledRejection = (call: SettlementBase, encodedError: Json): Sett
   isFailure: true,
   source: "preflight",
   failureHandling: "returned-to-model",
-  failure: { errorTag: "ToolParameterValidationError", message: `The arguments of ${call.toolName} are invalid.` },
+  failure: {
+    errorTag: "ToolParameterValidationError",
+    message: `The arguments of ${call.toolName} are invalid.`,
+  },
 });
 
 /** A person's denial or an expiry, each in its own words (A-06, A-07). */
-export const settledUnapproved = (call: SettlementBase, kind: "denied-by-person" | "expired", result: Json): Settled => ({
+export const settledUnapproved = (
+  call: SettlementBase,
+  kind: "denied-by-person" | "expired",
+  result: Json,
+): Settled => ({
   ...base(call, result),
   kind,
   isFailure: true,
@@ -86,7 +97,11 @@ export const settledUnapproved = (call: SettlementBase, kind: "denied-by-person"
 });
 
 /** Declared, but never started: a budget, a changed tool (F-14, DU-19). */
-export const settledNotExecuted = (call: SettlementBase, source: "preflight" | "drift", reason: string): Settled => ({
+export const settledNotExecuted = (
+  call: SettlementBase,
+  source: "preflight" | "drift",
+  reason: string,
+): Settled => ({
   ...base(call, { _tag: "ToolCallNotExecuted", reason }),
   kind: "not-executed",
   isFailure: true,
@@ -107,7 +122,10 @@ export const settledResolved = (
   ...(isFailure
     ? {
         failureHandling: "returned-to-model" as const,
-        failure: { errorTag: "ResolvedFailure", message: `The call of ${call.toolName} was resolved as failed.` },
+        failure: {
+          errorTag: "ResolvedFailure",
+          message: `The call of ${call.toolName} was resolved as failed.`,
+        },
       }
     : {}),
 });

@@ -10,11 +10,16 @@ import { diagnose } from "./diagnose.ts";
 import { unknownRecord } from "./recover-calls.ts";
 import type { RunContext } from "./RunContext.ts";
 
-type Settlement = Pick<RecordOf<"RunSettled">, "outcome" | "finishReason" | "failure" | "exhausted">;
+type Settlement = Pick<
+  RecordOf<"RunSettled">,
+  "outcome" | "finishReason" | "failure" | "exhausted"
+>;
 
 const doubts = {
-  interrupted: "The run's time was used up while this call was running; it was interrupted and nothing says whether its effect happened.",
-  "handler-defect": "A handler of this batch failed in a way it does not declare while this call had started and no result was recorded.",
+  interrupted:
+    "The run's time was used up while this call was running; it was interrupted and nothing says whether its effect happened.",
+  "handler-defect":
+    "A handler of this batch failed in a way it does not declare while this call had started and no result was recorded.",
   "run-ended": "The run ended while this call had started and no result was recorded.",
 } as const;
 
@@ -61,7 +66,8 @@ export const budgetSettlement = (
   };
 };
 
-const safeDefect = "The run failed in a way that nothing declares; operators find the evidence in its diagnostic.";
+const safeDefect =
+  "The run failed in a way that nothing declares; operators find the evidence in its diagnostic.";
 
 /** A failure outside any call's result: the model, the request, a defect. Its cause is kept as a diagnostic (DX-07). */
 export const failedSettlement = (
@@ -77,7 +83,12 @@ export const failedSettlement = (
     turn,
     callId: ToolCallId.make(callId),
   };
-  const diagnostic = diagnose(position, `${finishReason}-${context.attempt}`, context.definition.id, cause);
+  const diagnostic = diagnose(
+    position,
+    `${finishReason}-${context.attempt}`,
+    context.definition.id,
+    cause,
+  );
   const summary = failureSummary(Cause.squash(cause), "Failure");
   return {
     diagnostics: [diagnostic],

@@ -41,28 +41,39 @@ const contradictionOf = (turn: TurnEvidence, call: CallEvidence): string | undef
     return "has other arguments than the stored response declares";
   }
   if (rejection !== undefined) {
-    if (declared.effectiveParameters !== undefined) return "has a rejection although its arguments passed validation";
+    if (declared.effectiveParameters !== undefined)
+      return "has a rejection although its arguments passed validation";
     return canonicalJson(rejection.parameters) === canonicalJson(declared.parameters)
       ? undefined
       : "was rejected for other arguments than it has now";
   }
   if (settled?.kind === "rejected") return "has a rejected result but no rejection on record";
   if (declared.effectiveParameters === undefined) return "has no arguments that passed validation";
-  if (digestOf(declared.effectiveParameters) !== declared.parametersDigest) return "does not match the digest of its arguments";
+  if (digestOf(declared.effectiveParameters) !== declared.parametersDigest)
+    return "does not match the digest of its arguments";
   return approvalContradictionOf(call);
 };
 
 /** An answer counts only for the request that was made for these arguments (A-09, A-12, R04, R05). */
-const approvalContradictionOf = ({ declared, decided, requested }: CallEvidence): string | undefined => {
+const approvalContradictionOf = ({
+  declared,
+  decided,
+  requested,
+}: CallEvidence): string | undefined => {
   if (declared.needsApproval !== (requested !== undefined)) {
-    return declared.needsApproval ? "needs an approval that was never asked for" : "has an approval request that it does not need";
+    return declared.needsApproval
+      ? "needs an approval that was never asked for"
+      : "has an approval request that it does not need";
   }
   if (requested !== undefined && requested.request.parametersDigest !== declared.parametersDigest) {
     return "was shown to people with other arguments than it has now";
   }
   if (decided === undefined) return undefined;
-  if (decided.parametersDigest !== declared.parametersDigest) return "was decided for other arguments than it has now";
-  return decided.requestId === requested?.requestId ? undefined : "has a decision that answers no request of it";
+  if (decided.parametersDigest !== declared.parametersDigest)
+    return "was decided for other arguments than it has now";
+  return decided.requestId === requested?.requestId
+    ? undefined
+    : "has a decision that answers no request of it";
 };
 
 /** Canonical arguments of a call in the stored assistant message, where the model wrote them. */
@@ -98,7 +109,9 @@ const driftOf = (context: RunContext, call: CallEvidence): string | undefined =>
   const { toolName, toolDigest } = call.declared;
   const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   if (tool === undefined) return `The tool ${toolName} is not registered any more.`;
-  return toolDigestOf(tool) === toolDigest ? undefined : `The tool ${toolName} has changed since this call was declared.`;
+  return toolDigestOf(tool) === toolDigest
+    ? undefined
+    : `The tool ${toolName} has changed since this call was declared.`;
 };
 
 /** Sorts unfinished calls into those that may go on to authorization and those that must not. */
@@ -110,20 +123,35 @@ export const loadCalls = (
   Effect.gen(function* () {
     yield* checkEvidence(context, turn);
     const eligible = yield* eligibleTools(context, turn.recorded.turn);
-    const withdrawn = withdrawnTools(turn.recorded.exposure, eligible, calls.map((call) => call.declared.toolName));
-    const hidden = new Set(Result.getOrElse(withdrawn, () => calls.map((call) => call.declared.toolName)));
+    const withdrawn = withdrawnTools(
+      turn.recorded.exposure,
+      eligible,
+      calls.map((call) => call.declared.toolName),
+    );
+    const hidden = new Set(
+      Result.getOrElse(withdrawn, () => calls.map((call) => call.declared.toolName)),
+    );
     const ready: Array<ReadyCall> = [];
     const drifted: Array<StoredCalls["drifted"][number]> = [];
     for (const call of calls) {
       const { toolName, effectiveParameters } = call.declared;
       const tool = context.definition.toolkit.tools[toolName];
-      const drift = driftOf(context, call) ?? (hidden.has(toolName) ? `The tool ${toolName} is not visible to this run any more.` : undefined);
+      const drift =
+        driftOf(context, call) ??
+        (hidden.has(toolName)
+          ? `The tool ${toolName} is not visible to this run any more.`
+          : undefined);
       if (drift !== undefined || tool === undefined || effectiveParameters === undefined) {
         drifted.push({ call, reason: drift ?? `The tool ${toolName} is not registered any more.` });
         continue;
       }
       const decoded = yield* decodeEffective(tool, effectiveParameters);
-      if (Result.isFailure(decoded)) return yield* corrupt(context, call, `has arguments that its schema refuses: ${decoded.failure}`);
+      if (Result.isFailure(decoded))
+        return yield* corrupt(
+          context,
+          call,
+          `has arguments that its schema refuses: ${decoded.failure}`,
+        );
       ready.push({ evidence: call, tool, effective: effectiveParameters });
     }
     return { ready, drifted };

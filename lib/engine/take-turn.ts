@@ -13,11 +13,20 @@ import type * as AiError from "effect/unstable/ai/AiError";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Prompt from "effect/unstable/ai/Prompt";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
-import type { AgentBudgetExceeded, AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
+import type {
+  AgentBudgetExceeded,
+  AgentToolCallRejected,
+  ModelProtocolError,
+} from "#lib/agent-error.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Json, JsonObject } from "#lib/contract/json/json.ts";
-import type { DeclaredCall, ParameterRejection, RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type {
+  DeclaredCall,
+  ParameterRejection,
+  RecordOf,
+  RunRecord,
+} from "#lib/contract/records.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type { RunEvidence } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
@@ -42,15 +51,25 @@ export type TurnOutcome =
       readonly diagnostics?: ReadonlyArray<DiagnosticToStore>;
       readonly cause: Cause.Cause<unknown> | undefined;
     }
-  | { readonly _tag: "failed"; readonly finishReason: "model-failure" | "refused"; readonly cause: Cause.Cause<unknown> }
+  | {
+      readonly _tag: "failed";
+      readonly finishReason: "model-failure" | "refused";
+      readonly cause: Cause.Cause<unknown>;
+    }
   /** The run's time was used up while the model was being asked, or its last answer was none (F-14, RT-01). */
-  | { readonly _tag: "out-of-budget"; readonly error: AgentBudgetExceeded; readonly cause: Cause.Cause<unknown> };
+  | {
+      readonly _tag: "out-of-budget";
+      readonly error: AgentBudgetExceeded;
+      readonly cause: Cause.Cause<unknown>;
+    };
 
-const failed = (finishReason: "model-failure" | "refused") => (cause: Cause.Cause<unknown>): TurnOutcome => ({
-  _tag: "failed",
-  finishReason,
-  cause,
-});
+const failed =
+  (finishReason: "model-failure" | "refused") =>
+  (cause: Cause.Cause<unknown>): TurnOutcome => ({
+    _tag: "failed",
+    finishReason,
+    cause,
+  });
 
 /** Shows the model's text while it is written, at most every 250 ms. */
 const makeTextObserver = (turn: number, emit: RunDurability["Service"]["emit"]) => {
@@ -116,11 +135,19 @@ export const takeTurn = Effect.fnUntraced(function* (
   );
   if (Result.isFailure(checked)) {
     const refusal = failureSummary(checked.failure, "AgentToolCallRejected");
-    return { _tag: "recorded", records: [recorded({ refusal })], cause: Cause.fail(checked.failure) };
+    return {
+      _tag: "recorded",
+      records: [recorded({ refusal })],
+      cause: Cause.fail(checked.failure),
+    };
   }
   const now = yield* durability.now;
   if (exceedsCallBudget(context, evidence, response)) {
-    return { _tag: "recorded", records: overBudget(context, turn, response.response, checked.success, recorded, now), cause: undefined };
+    return {
+      _tag: "recorded",
+      records: overBudget(context, turn, response.response, checked.success, recorded, now),
+      cause: undefined,
+    };
   }
   const gated = yield* Effect.result(
     gateBatch(context, turn, checked.success, Prompt.make(messages).content, now),
@@ -131,7 +158,15 @@ export const takeTurn = Effect.fnUntraced(function* (
   }
   return {
     _tag: "recorded",
-    records: acceptedTurn(context, turn, response.response, checked.success, gated.success, recorded, now),
+    records: acceptedTurn(
+      context,
+      turn,
+      response.response,
+      checked.success,
+      gated.success,
+      recorded,
+      now,
+    ),
     diagnostics: gated.success.diagnostics,
     cause: undefined,
   };
@@ -143,13 +178,22 @@ const failedRequest = (
   error: AiError.AiError | ModelProtocolError | AgentToolCallRejected,
 ): TurnOutcome => {
   if (error._tag !== "AgentToolCallRejected") return failed("model-failure")(Cause.fail(error));
-  return plan._tag === "final-answer" ? outOfBudget(plan.error) : failed("refused")(Cause.fail(error));
+  return plan._tag === "final-answer"
+    ? outOfBudget(plan.error)
+    : failed("refused")(Cause.fail(error));
 };
 
-const outOfBudget = (error: AgentBudgetExceeded): TurnOutcome => ({ _tag: "out-of-budget", error, cause: Cause.fail(error) });
+const outOfBudget = (error: AgentBudgetExceeded): TurnOutcome => ({
+  _tag: "out-of-budget",
+  error,
+  cause: Cause.fail(error),
+});
 
-const exceedsCallBudget = (context: RunContext, evidence: RunEvidence, response: ModelTurnResponse): boolean =>
-  countCalls(evidence) + response.calls.length > context.definition.policy.maxToolCalls;
+const exceedsCallBudget = (
+  context: RunContext,
+  evidence: RunEvidence,
+  response: ModelTurnResponse,
+): boolean => countCalls(evidence) + response.calls.length > context.definition.policy.maxToolCalls;
 
 type MakeTurn = (more: Partial<RecordOf<"TurnRecorded">>) => RecordOf<"TurnRecorded">;
 
@@ -202,7 +246,9 @@ const acceptedTurn = (
       calls: batch.calls.map((call) => declaredCall(call, gated.needsApproval.has(call.callId))),
       rejections: rejectionsOf(batch),
     }),
-    ...rejected.map((call) => settledRejection(settlementBase(context, turn, call, now), call.encodedError)),
+    ...rejected.map((call) =>
+      settledRejection(settlementBase(context, turn, call, now), call.encodedError),
+    ),
     ...gated.requests,
     ...gated.decisions,
   ];
@@ -227,7 +273,10 @@ const asDeclared = (response: ReadonlyArray<Json>, batch: CheckedBatch): Readonl
   response.map((part) => {
     if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
     const object = part as JsonObject; // neither null nor an array
-    const call = object["type"] === "tool-call" ? batch.calls.find(({ callId }) => callId === object["id"]) : undefined;
+    const call =
+      object["type"] === "tool-call"
+        ? batch.calls.find(({ callId }) => callId === object["id"])
+        : undefined;
     return call === undefined ? part : { ...object, params: parametersOf(call) };
   });
 

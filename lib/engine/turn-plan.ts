@@ -53,16 +53,24 @@ const exhausted = (dimension: Budget, limit: number, seen: number): AgentBudgetE
   });
 
 /** The run's active time is used up. */
-export const exhaustedTime = (policy: RunPolicy, activeMillis = policy.maxDurationMillis): AgentBudgetExceeded =>
-  exhausted("duration", policy.maxDurationMillis, activeMillis);
+export const exhaustedTime = (
+  policy: RunPolicy,
+  activeMillis = policy.maxDurationMillis,
+): AgentBudgetExceeded => exhausted("duration", policy.maxDurationMillis, activeMillis);
 
 /** A last answer is asked for when time may be used up already; it gets this much of its own (F-14). */
 const finalAnswerMillis = 60_000;
 
 /** How long the model may take for its answer: what is left of the run's active time (RT-01). */
-export const timeToAnswer = (plan: Asking, policy: RunPolicy, activeMillis: number): Duration.Duration => {
+export const timeToAnswer = (
+  plan: Asking,
+  policy: RunPolicy,
+  activeMillis: number,
+): Duration.Duration => {
   const remaining = Math.max(0, policy.maxDurationMillis - activeMillis);
-  return Duration.millis(plan._tag === "final-answer" ? Math.max(remaining, finalAnswerMillis) : remaining);
+  return Duration.millis(
+    plan._tag === "final-answer" ? Math.max(remaining, finalAnswerMillis) : remaining,
+  );
 };
 
 /** Which budget is used up before the next request, if any. */
@@ -72,16 +80,23 @@ export const exhaustedBudget = (
   activeMillis: number,
 ): AgentBudgetExceeded | undefined => {
   const refused = evidence.turns.some((turn) =>
-    turn.calls.some((call) => call.settled?.kind === "not-executed" && call.settled.source === "preflight"),
+    turn.calls.some(
+      (call) => call.settled?.kind === "not-executed" && call.settled.source === "preflight",
+    ),
   );
   const calls = countCalls(evidence);
   if (refused) return exhausted("toolCalls", policy.maxToolCalls, calls);
   if (activeMillis >= policy.maxDurationMillis) return exhaustedTime(policy, activeMillis);
-  if (evidence.turns.length >= policy.maxTurns) return exhausted("turns", policy.maxTurns, evidence.turns.length);
+  if (evidence.turns.length >= policy.maxTurns)
+    return exhausted("turns", policy.maxTurns, evidence.turns.length);
   return undefined;
 };
 
-export const planTurn = (evidence: RunEvidence, policy: RunPolicy, activeMillis: number): TurnPlan => {
+export const planTurn = (
+  evidence: RunEvidence,
+  policy: RunPolicy,
+  activeMillis: number,
+): TurnPlan => {
   const limit = policy.repeatedFailureLimit;
   const last = failureAtLimit(evidence, limit)?.declared;
   if (last !== undefined) {
