@@ -178,9 +178,10 @@ const finish = <Output extends DataSchema, Tools extends Record<string, Tool.Any
       const output = yield* Schema.decodeUnknownEffect(agent.output)(settled.output ?? null);
       return { output, runId: context.runId, finishReason: settled.finishReason };
     }
-    // The live cause is one of the errors that RunError lists: the loop fails with nothing else.
-    if (end.cause !== undefined)
+    if (end.cause !== undefined) {
+      // The live cause is one of the errors that RunError lists: the loop fails with nothing else.
       return yield* Effect.failCause(end.cause as Cause.Cause<RunError<Tools, E>>);
+    }
     return yield* Effect.die(new Error("A failed run always has the failure that ended it."));
   });
 
