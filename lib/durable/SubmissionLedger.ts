@@ -6,7 +6,14 @@ import * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
 import type * as Option from "effect/Option";
 import type { IdempotencyConflict } from "../contract/errors.ts";
-import type { AgentId, RunId, SubmissionId, TenantId, ThreadId, WorkerId } from "../contract/ids.ts";
+import type {
+  AgentId,
+  RunId,
+  SubmissionId,
+  TenantId,
+  ThreadId,
+  WorkerId,
+} from "../contract/ids.ts";
 import type { Json } from "../contract/json/json.ts";
 import type { Actor, RunRecord, StoredRecord } from "../contract/records.ts";
 import type { SubmissionReceipt } from "../contract/commands.ts";
@@ -122,5 +129,10 @@ export class SubmissionLedger extends Context.Service<
       readonly workerId: WorkerId;
       readonly address: string;
     }) => Effect.Effect<void, StoreError>;
+    /**
+     * Says that this process ends: what it still held is due at once, not only when
+     * it has been silent. Last of all; a heartbeat after it says the opposite.
+     */
+    readonly retire: (request: { readonly workerId: WorkerId }) => Effect.Effect<void, StoreError>;
   }
 >()("effect-agent/durable/SubmissionLedger") {}

@@ -21,6 +21,7 @@ import { EventHints } from "#server/postgres/EventHints.ts";
 import { makeExpireApprovals } from "#server/postgres/expire-approvals.ts";
 import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
 import { makeReadUndelivered } from "#server/postgres/undelivered.ts";
+import { silentSeconds } from "#server/postgres/worker-silence.ts";
 
 type Request<Method extends keyof SubmissionLedger["Service"]> = Parameters<
   SubmissionLedger["Service"][Method]
@@ -28,8 +29,6 @@ type Request<Method extends keyof SubmissionLedger["Service"]> = Parameters<
 
 /** Titles in lists: 200 characters. */
 const maxTitleLength = 200;
-/** A worker that has not said anything for so long is taken to be gone; heartbeats come every 2 s. */
-const silentSeconds = 6;
 /** Earlier runs a claim brings along: at most so many, and so many bytes of records. */
 const maxHistoryRuns = 20;
 const maxHistoryBytes = 1_048_576;
@@ -268,6 +267,14 @@ const make = Effect.gen(function* () {
     ).pipe(Effect.asVoid),
   );
 
+  const retire = Effect.fn("SubmissionLedger.retire")(({ workerId }: Request<"retire">) =>
+    transition(
+      "SubmissionLedger.retire",
+      sql`UPDATE workers SET stopped_at = clock_timestamp()
+        WHERE worker_id = ${workerId} AND stopped_at IS NULL`,
+    ).pipe(Effect.asVoid),
+  );
+
   return SubmissionLedger.of({
     admit,
     claim,
@@ -276,6 +283,7 @@ const make = Effect.gen(function* () {
     due,
     expireApprovals,
     heartbeat,
+    retire,
   });
 });
 

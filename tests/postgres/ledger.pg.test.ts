@@ -7,6 +7,7 @@ import { WorkerId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { approvalRequestIdOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { listWorkers } from "#server/views/list-workers.ts";
 import { ada, callId, recordsOf, type RunPlace } from "#tests/postgres/records.ts";
 import { admit, claimed, rows, started, store, worker, writerOf } from "#tests/postgres/store.ts";
 
@@ -475,6 +476,23 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
     }),
   );
 
+  it.effect("[DU-13] what a worker held is due as soon as it says that it ends", () =>
+    Effect.gen(function* () {
+      const ledger = yield* SubmissionLedger;
+      const ending = WorkerId.make("ending");
+      yield* ledger.heartbeat({ workerId: ending, address: "10.0.0.7:1" });
+      const { place } = yield* admit();
+      yield* claimed(place, ending);
+      assert.isFalse(yield* isDue(place));
+      yield* ledger.retire({ workerId: ending });
+      assert.isTrue(yield* isDue(place));
+      const stopped = yield* rows(
+        "SELECT stopped_at IS NOT NULL AS stopped FROM workers WHERE worker_id IN ('ending', 'alive')",
+      );
+      assert.deepStrictEqual(stopped, [{ stopped: true }]);
+    }),
+  );
+
   it.effect("[DU-13] a run whose worker fell silent is due, one whose worker lives is not", () =>
     Effect.gen(function* () {
       const ledger = yield* SubmissionLedger;
@@ -492,6 +510,13 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
         "UPDATE workers SET heartbeat_at = now() - interval '7 seconds' WHERE worker_id = 'gone'",
       );
       assert.isTrue(yield* isDue(two.place));
+      // The Workers page says so at the same moment.
+      const states = (yield* listWorkers(one.place.tenantId)).map((seen) => [
+        seen.workerId,
+        seen.state,
+      ]);
+      assert.deepInclude(states, ["gone", "silent"]);
+      assert.deepInclude(states, ["alive", "alive"]);
       // A new process at the address of the old one: the old one is gone at once.
       const reborn = WorkerId.make("reborn");
       yield* ledger.heartbeat({ workerId: reborn, address: "10.0.0.1:1" });
