@@ -2,11 +2,9 @@ import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { TenantId } from "#lib/contract/ids.ts";
 import { WorkerView } from "#lib/contract/views.ts";
+import { silentSeconds } from "#server/postgres/worker-silence.ts";
 import { millis } from "./columns.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
-
-/** A worker beats every 2 s; silent for longer than this, it may be lost. */
-const silentAfter = "10 seconds";
 
 /** Processes that were alive in the last day, and how many of this tenant's threads each owns; at most 500. */
 export const listWorkers = Effect.fn("views.listWorkers")(function* (tenantId: TenantId) {
@@ -17,7 +15,7 @@ export const listWorkers = Effect.fn("views.listWorkers")(function* (tenantId: T
       SELECT w.worker_id AS "workerId", w.address, ${sql.literal(millis("w.started_at"))} AS "startedAt",
         ${sql.literal(millis("w.heartbeat_at"))} AS "heartbeatAt",
         CASE WHEN w.stopped_at IS NOT NULL THEN 'stopped'
-          WHEN w.heartbeat_at < clock_timestamp() - ${silentAfter}::interval THEN 'silent'
+          WHEN w.heartbeat_at < clock_timestamp() - ${silentSeconds} * interval '1 second' THEN 'silent'
           ELSE 'alive' END AS state,
         (SELECT count(*)::int4 FROM threads t JOIN submissions s
           ON s.tenant_id = t.tenant_id AND s.thread_id = t.thread_id AND s.state = 'running'
