@@ -5,6 +5,7 @@
  * once a second for events that nobody rang for.
  */
 import * as PgClient from "@effect/sql-pg/PgClient";
+import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
@@ -135,8 +136,10 @@ const make = Effect.gen(function* () {
       );
     }),
   ).pipe(
-    Effect.catchTag("SqlError", (error) =>
-      Effect.logDebug(`The event log's listener starts again: ${error.message}`),
+    // Everything, also the interruption that a closed connection hands to its readers:
+    // only the end of this layer ends the listener.
+    Effect.catchCause((cause) =>
+      Effect.logDebug("The event log's listener starts again", Cause.squash(cause)),
     ),
     Effect.andThen(Effect.sleep(scanInterval)),
     Effect.forever,

@@ -1,12 +1,23 @@
+import * as PgClient from "@effect/sql-pg/PgClient";
 import { assert, layer } from "@effect/vitest";
+import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
+import * as Schedule from "effect/Schedule";
 import * as Fiber from "effect/Fiber";
+import * as Layer from "effect/Layer";
+import * as Queue from "effect/Queue";
 import * as Stream from "effect/Stream";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
+import type * as SqlError from "effect/unstable/sql/SqlError";
 import { TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import * as EventLogPg from "#server/postgres/EventLogPg.ts";
 import { recordsOf } from "#tests/postgres/records.ts";
 import { admit, rows, started, store } from "#tests/postgres/store.ts";
+
+const listeners =
+  "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'listen%'";
 
 /** Follows the log as a console does: subscribe, read, wait for a hint or a second, read again. */
 const follow = (tenantId: TenantId, until: number) =>
@@ -153,6 +164,58 @@ layer(store, { excludeTestServices: true })("the event log on Postgres", (it) =>
         const other = yield* log.read({ tenantId: TenantId.make("nobody"), after: 0, limit: 10 });
         assert.deepStrictEqual(other, []);
         assert.deepStrictEqual(yield* log.bounds(TenantId.make("nobody")), { first: 1, last: 0 });
+      }),
+  );
+
+  it.effect("[PG-04] a listener whose connection was closed listens again", () =>
+    Effect.gen(function* () {
+      const listening = rows(listeners).pipe(
+        Effect.repeat({
+          until: (found) => found.length > 0,
+          schedule: Schedule.spaced("50 millis"),
+        }),
+        Effect.timeout("5 seconds"),
+      );
+      for (let round = 0; round < 3; round += 1) {
+        const [before] = yield* listening;
+        yield* rows("SELECT pg_terminate_backend($1)", [before?.["pid"]]);
+        yield* Effect.sleep("200 millis");
+        const [after] = yield* listening;
+        assert.notStrictEqual(after?.["pid"], before?.["pid"]);
+      }
+    }),
+  );
+
+  it.effect(
+    "[PG-04] a listener whose connection its pool gave up, which interrupts it, listens again",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* PgClient.PgClient;
+        let listened = 0;
+        // What the driver does to the readers of a connection whose scope was closed.
+        const givenUp = Effect.gen(function* () {
+          listened += 1;
+          const queue = yield* Queue.unbounded<never, SqlError.SqlError>();
+          Queue.failCauseUnsafe(queue, Cause.interrupt());
+          return queue;
+        });
+        const flaky = new Proxy(client, {
+          get: (target, key) =>
+            key === "listen" && listened < 2 ? () => givenUp : Reflect.get(target, key),
+        });
+        yield* Layer.build(
+          Layer.fresh(EventLogPg.layer).pipe(
+            Layer.provide(Layer.succeed(PgClient.PgClient, flaky)),
+            Layer.provide(Layer.fresh(EventHints.layer)),
+          ),
+        );
+        const before = yield* rows(listeners);
+        assert.strictEqual(before.length, 1);
+        yield* Effect.repeat(rows(listeners), {
+          until: (found) => found.length === 2,
+          schedule: Schedule.spaced("50 millis"),
+        }).pipe(Effect.timeout("8 seconds"));
+        assert.strictEqual(listened, 2);
       }),
   );
 });
