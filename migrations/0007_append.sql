@@ -241,8 +241,10 @@ BEGIN
     ended_at = p_at
   WHERE t.tenant_id = p_tenant AND t.run_id = p_run AND t.state IN ('queued', 'waiting', 'running');
 
+  -- Also where a person has resolved it and no record says so: the run ended without hearing it.
   UPDATE unknown_outcomes u SET after_settlement = true
-  WHERE u.tenant_id = p_tenant AND u.run_id = p_run AND u.state = 'open' AND NOT u.after_settlement;
+  WHERE u.tenant_id = p_tenant AND u.run_id = p_run AND NOT u.after_settlement
+    AND (u.state = 'open' OR u.delivered_at IS NULL);
 
   WITH withdrawn AS (
     UPDATE approval_requests a SET

@@ -20,6 +20,21 @@ const decide = (place: RunPlace, id: string, state: string) =>
     [approvalRequestIdOf(position(place, id)), state],
   );
 
+const resolve = (place: RunPlace, id: string) =>
+  rows(
+    `UPDATE unknown_outcomes SET state = 'resolved', resolution = 'safe-to-retry', resolver_kind = 'operator',
+       resolver_id = 'ada', resolver_name = 'Ada', resolution_reason = 'saw it', evidence = 'ledger 7',
+       resolved_at = clock_timestamp() WHERE unknown_id = $1`,
+    [unknownIdOf(position(place, id), 1)],
+  );
+
+const abort = (place: RunPlace) =>
+  rows(
+    `INSERT INTO abort_requests (tenant_id, run_id, thread_id, actor_kind, actor_id, actor_name, reason)
+     VALUES ($1, $2, $3, 'operator', 'ada', 'Ada', 'enough')`,
+    [place.tenantId, place.runId, place.threadId],
+  ).pipe(Effect.as(place));
+
 /** One run that meets nearly everything: approvals, a denial, an expiry, a doubt, a retry, an abort. */
 const busyRun = Effect.fnUntraced(function* (tenant: string, index: number) {
   const { place, writer } = yield* started({ tenant });
@@ -51,12 +66,7 @@ const busyRun = Effect.fnUntraced(function* (tenant: string, index: number) {
   yield* next.append([of.settled("c1"), of.unknown("c3"), of.denied("c4")]);
   yield* next.append([of.suspended("unknown", 2)]);
   if (index % 3 === 1) return;
-  yield* rows(
-    `UPDATE unknown_outcomes SET state = 'resolved', resolution = 'safe-to-retry', resolver_kind = 'operator',
-       resolver_id = 'ada', resolver_name = 'Ada', resolution_reason = 'saw it', evidence = 'ledger 7',
-       resolved_at = clock_timestamp() WHERE unknown_id = $1`,
-    [unknownIdOf(position(place, "c3"), 1)],
-  );
+  yield* resolve(place, "c3");
   const last = yield* claimed(place);
   const end = writerOf(last);
   yield* end.append([
@@ -95,11 +105,7 @@ layer(store, { excludeTestServices: true })("projections rebuilt from records", 
       yield* writer.append(Array.from({ length: 600 }, (_, index) => long.prepared(`k${index}`)));
       yield* writer.append(Array.from({ length: 600 }, (_, index) => long.settled(`k${index}`)));
       const waiting = yield* admit({ tenant: "busy", threadId: place.threadId, input: "queued" });
-      yield* rows(
-        `INSERT INTO abort_requests (tenant_id, run_id, thread_id, actor_kind, actor_id, actor_name, reason)
-         VALUES ('busy', $1, $2, 'operator', 'ada', 'Ada', 'enough')`,
-        [place.runId, place.threadId],
-      );
+      yield* abort(place);
       const ledger = yield* SubmissionLedger;
       yield* writer.append([...(yield* ledger.undelivered(place)), long.runSettled("aborted")]);
       const report = yield* rebuildProjections("busy");
@@ -109,6 +115,24 @@ layer(store, { excludeTestServices: true })("projections rebuilt from records", 
       );
       assert.strictEqual(report.records, count?.["n"]);
       assert.isDefined(waiting);
+    }),
+  );
+
+  it.effect("[PG-01] a resolution that the run ended without hearing is no difference", () =>
+    Effect.gen(function* () {
+      const { place, writer } = yield* started({ tenant: "unheard" });
+      const of = recordsOf(place);
+      yield* writer.append([of.opened(), of.attempt(), of.turn(["c1"]), of.prepared("c1")]);
+      yield* writer.append([of.unknown("c1"), of.suspended("unknown")]);
+      const resumed = yield* claimed(yield* abort(place));
+      yield* resolve(place, "c1");
+      yield* writerOf(resumed).append([...resumed.undelivered, of.runSettled("aborted")]);
+      assert.deepStrictEqual((yield* rebuildProjections("unheard")).differences, []);
+      const [unknown] = yield* rows(
+        "SELECT state, after_settlement FROM unknown_outcomes WHERE run_id = $1",
+        [place.runId],
+      );
+      assert.deepStrictEqual(unknown, { state: "resolved", after_settlement: true });
     }),
   );
 
