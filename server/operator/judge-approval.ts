@@ -1,5 +1,6 @@
 /** Whether a decision may stand, from the locked row alone: no clock, no store, no surprise. */
 import * as Result from "effect/Result";
+import { checkApprovers } from "#lib/approval/approver-rule.ts";
 import { approvalLimits } from "#lib/contract/approval.ts";
 import type { DecideApproval } from "#lib/contract/commands.ts";
 import {
@@ -87,6 +88,22 @@ export const refuseApprover = (
   return undefined;
 };
 
+/** How many further people must approve, counted by the one rule there is (A-02, C041). */
+export const missingApprovers = (
+  row: Pick<ApprovalToJudge, "selfApproval" | "requesterId" | "approversRequired">,
+  approvedBy: ReadonlyArray<string>,
+): number => {
+  const verdict = checkApprovers(
+    {
+      requester: row.requesterId,
+      approversRequired: row.approversRequired,
+      selfApproval: row.selfApproval,
+    },
+    approvedBy,
+  );
+  return verdict._tag === "granted" ? 0 : verdict.missing;
+};
+
 const refuseReason = (command: DecideApproval): InvalidInput | undefined => {
   if (command.decision === "denied" && command.reason.trim() === "")
     return new InvalidInput({
@@ -128,6 +145,6 @@ export const judgeApproval = (
   if (refusal !== undefined) return Result.fail(refusal);
   // One denial is enough; approvals are counted.
   const missing =
-    command.decision === "denied" ? 0 : row.approversRequired - row.approvedBy.length - 1;
+    command.decision === "denied" ? 0 : missingApprovers(row, [...row.approvedBy, operatorId]);
   return Result.succeed(missing > 0 ? { kind: "count", missing } : { kind: "decide" });
 };

@@ -2,7 +2,11 @@
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { OperatorRole } from "#lib/contract/status.ts";
 import type { ApprovalDetail } from "#lib/contract/views.ts";
-import { refuseApprover, refuseDecided } from "#server/operator/judge-approval.ts";
+import {
+  missingApprovers,
+  refuseApprover,
+  refuseDecided,
+} from "#server/operator/judge-approval.ts";
 import { mayAct, neededRole } from "#server/operator/permissions.ts";
 import type { ApprovalRow, BatchRow } from "./approval-rows.ts";
 import { fingerprintWords } from "./fingerprint-words.ts";
@@ -30,12 +34,12 @@ const mayDecide = ({
   const now = { ...row, now: serverTime };
   const refusal = refuseDecided(now) ?? refuseApprover(now, operator.operatorId);
   if (refusal !== undefined) return { allowed: false, why: refusal.message };
-  const missing = row.approversRequired - row.approvedBy.length;
+  const missing = missingApprovers(row, row.approvedBy);
   return {
     allowed: true,
     why:
       row.approversRequired > 1
-        ? `${row.approvedBy.length} of ${row.approversRequired} people have approved; ${missing} must still.`
+        ? `${row.approversRequired - missing} of ${row.approversRequired} people have approved; ${missing} must still.`
         : "You may decide this request.",
   };
 };

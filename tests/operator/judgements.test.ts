@@ -46,6 +46,24 @@ describe("judging a decision", () => {
     );
   });
 
+  it("[C041] votes are counted by people who may approve: no requester, nobody twice", () => {
+    const two = { ...pending, selfApproval: false, approversRequired: 2 };
+    for (const approvedBy of [["requester"], []]) {
+      const verdict = judgeApproval({ ...two, approvedBy }, approve, "ann");
+      assert.deepStrictEqual(Result.getOrThrow(verdict), { kind: "count", missing: 1 });
+    }
+    const twice = judgeApproval(
+      { ...pending, approversRequired: 3, approvedBy: ["bob", "bob"] },
+      approve,
+      "ann",
+    );
+    assert.deepStrictEqual(Result.getOrThrow(twice), { kind: "count", missing: 1 });
+    assert.strictEqual(
+      tagOf(judgeApproval({ ...two, approvedBy: ["bob"] }, approve, "ann")),
+      "decide",
+    );
+  });
+
   it("[A-09] whatever else is true, only a pending, unexpired, unchanged request is ever decided", () => {
     fc.assert(
       fc.property(
