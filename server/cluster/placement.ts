@@ -35,14 +35,15 @@ export const singleProcessLayer = Sharding.layer.pipe(
  * @param address `host:port` that the other members reach this one at
  */
 export const memberLayer = (address: { readonly host: string; readonly port: number }) => {
-  const sharding = ShardingConfig.layer({
+  const settings = {
     ...failover,
     shardsPerGroup: 64,
     runnerAddress: Option.some(RunnerAddress.make(address.host, address.port)),
     runnerListenAddress: Option.some(RunnerAddress.make("0.0.0.0", address.port)),
-  });
-  return NodeClusterSocket.layer({ storage: "byo" }).pipe(
+  };
+  // Given twice: the socket layer overlays its own copy on the environment's HOST and PORT, which are the console's.
+  return NodeClusterSocket.layer({ storage: "byo", shardingConfig: settings }).pipe(
     Layer.provide([SqlRunnerStorage.layer, MessageStorage.layerNoop]),
-    Layer.provide([sharding, NodeCrypto.layer]),
+    Layer.provide([ShardingConfig.layer(settings), NodeCrypto.layer]),
   );
 };
