@@ -147,7 +147,7 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
             className={armed ? "outline-2 outline-offset-2 outline-active" : ""}
           >
             <Check aria-hidden size={15} />
-            {armed ? "Press again to approve" : "Approve"}
+            {armed ? "Approve: press again" : "Approve"}
           </Button>
           <Button
             kind="danger"

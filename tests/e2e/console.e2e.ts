@@ -118,7 +118,7 @@ test("[C054][C055][C056] hostile text is drawn as text with its hidden character
 test("[C061] fast typing and a double click decide nothing", async () => {
   const { page } = ana;
   await ana.open("/approvals");
-  const approve = page.getByRole("button", { name: /approve$/i });
+  const approve = page.getByRole("button", { name: /^Approve/ });
   await expect(approve).toBeVisible();
   await page.waitForTimeout(500);
   // Sent in one go: how fast the machine is must not decide how fast the typing looks.
@@ -137,7 +137,7 @@ test("[C039] a hung decision says that it is checking and never shows what the s
   const { page } = ana;
   await page.route("**/decision", () => {});
   await ana.open("/approvals");
-  const approve = page.getByRole("button", { name: /approve$/i });
+  const approve = page.getByRole("button", { name: /^Approve/ });
   await expect(approve).toBeVisible();
   await page.waitForTimeout(500);
   await approve.click();
@@ -158,7 +158,7 @@ test("[C108] a call is approved by keyboard alone, and only the second press dec
   await expect(page.getByRole("button", { name: /^Approve/ })).toBeVisible();
   await page.waitForTimeout(400);
   await page.keyboard.press("a");
-  await expect(page.getByRole("button", { name: "Press again to approve" })).toBeFocused();
+  await expect(page.getByRole("button", { name: "Approve: press again" })).toBeFocused();
   await page.waitForTimeout(400);
   await page.keyboard.press("Enter");
   await expect(page.locator('[data-outcome="approved"]')).toBeVisible();
