@@ -31,7 +31,9 @@ export interface RunTurnResume {
 }
 
 /** The response commit in a batch of records, where it holds one. */
-export const responseCommitOf = (records: ReadonlyArray<RunRecord>): RunTurnResponseCommit | undefined => {
+export const responseCommitOf = (
+  records: ReadonlyArray<RunRecord>,
+): RunTurnResponseCommit | undefined => {
   const turn = records.findLast((record) => record._tag === "TurnRecorded");
   return turn === undefined
     ? undefined

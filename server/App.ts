@@ -41,7 +41,13 @@ import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
 /** The store's ports over one pool. */
 const storeLayer = Layer.unwrap(
   Effect.map(Surroundings, ({ databaseUrl }) =>
-    Layer.mergeAll(JournalPg.layer, SubmissionLedgerPg.layer, EventLogPg.layer, Audit.layer, Diagnostics.layer).pipe(
+    Layer.mergeAll(
+      JournalPg.layer,
+      SubmissionLedgerPg.layer,
+      EventLogPg.layer,
+      Audit.layer,
+      Diagnostics.layer,
+    ).pipe(
       Layer.provide(EventHints.layer),
       Layer.provideMerge(Database.layer({ url: databaseUrl })),
     ),
@@ -52,13 +58,24 @@ const storeLayer = Layer.unwrap(
 const modelOfSettings = Layer.effect(
   Model.ModelName,
   Effect.map(ModelBinding, ({ modelId }) => modelId),
-).pipe(Layer.provideMerge(Layer.unwrap(Effect.map(ServerConfig, (config) => modelLayer(config, { eventPause: "15 millis" })))));
+).pipe(
+  Layer.provideMerge(
+    Layer.unwrap(
+      Effect.map(ServerConfig, (config) => modelLayer(config, { eventPause: "15 millis" })),
+    ),
+  ),
+);
 
 const providerLayer = Layer.unwrap(
   Effect.map(Surroundings, ({ paymentProviderUrl }) => PaymentProvider.layer(paymentProviderUrl)),
 );
 
-const examples = readyMadeRequests.map(({ id, title, text, expect }) => ({ id, title, shows: expect, input: text }));
+const examples = readyMadeRequests.map(({ id, title, text, expect }) => ({
+  id,
+  title,
+  shows: expect,
+  input: text,
+}));
 
 /** The agents of this host. A host of your own registers its bindings here (docs/production.md). */
 const agentsLayer = AgentRegistry.layer(
@@ -89,10 +106,8 @@ const memberAt = (address: string) => {
 };
 
 const placementLayer = Layer.unwrap(
-  Effect.map(
-    ServerConfig,
-    ({ clusterAddress }): Placement =>
-      Option.match(clusterAddress, { onNone: () => alone, onSome: memberAt }),
+  Effect.map(ServerConfig, ({ clusterAddress }): Placement =>
+    Option.match(clusterAddress, { onNone: () => alone, onSome: memberAt }),
   ),
 );
 
@@ -102,7 +117,10 @@ const makeWorkerId = Effect.gen(function* () {
   // A container's process always has the same number, so each start also has a part of its own.
   const start = yield* Random.nextIntBetween(0, 2 ** 32);
   const place = address.replaceAll(/[^A-Za-z0-9.-]/g, "-");
-  return { address, workerId: WorkerId.make(`worker-${place}-${process.pid}-${start.toString(36)}`) };
+  return {
+    address,
+    workerId: WorkerId.make(`worker-${place}-${process.pid}-${start.toString(36)}`),
+  };
 });
 
 /** How long calls in flight may take to end when the host stops; the launcher ends everything at 5 s. */
@@ -143,7 +161,9 @@ const notesOf = Effect.gen(function* () {
   const { modelId, isRehearsal } = yield* ModelBinding;
   const { databaseOrigin } = yield* Surroundings;
   return [
-    databaseOrigin === "external" ? "database: DATABASE_URL" : "database: PostgreSQL in the data folder",
+    databaseOrigin === "external"
+      ? "database: DATABASE_URL"
+      : "database: PostgreSQL in the data folder",
     isRehearsal
       ? "model: rehearsal (rules, no AI); set OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY for a real one"
       : `model: ${modelId}`,

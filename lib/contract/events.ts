@@ -39,8 +39,14 @@ export const CutValue = Schema.Struct({
   head: Schema.String,
 });
 
-const RunQueued = Schema.TaggedStruct("RunQueued", { submissionId: SubmissionId, title: Schema.String });
-const RunStarted = Schema.TaggedStruct("RunStarted", { submissionId: SubmissionId, modelId: Schema.String });
+const RunQueued = Schema.TaggedStruct("RunQueued", {
+  submissionId: SubmissionId,
+  title: Schema.String,
+});
+const RunStarted = Schema.TaggedStruct("RunStarted", {
+  submissionId: SubmissionId,
+  modelId: Schema.String,
+});
 const AttemptStarted = Schema.TaggedStruct("AttemptStarted", {
   attempt: Schema.Int,
   decision: RecoveryDecision,
@@ -91,7 +97,10 @@ const ToolCallDenied = Schema.TaggedStruct("ToolCallDenied", {
   reason: Schema.String,
   denialId: Schema.optionalKey(DenialId),
 });
-const ToolCallNotExecuted = Schema.TaggedStruct("ToolCallNotExecuted", { ...call, reason: Schema.String });
+const ToolCallNotExecuted = Schema.TaggedStruct("ToolCallNotExecuted", {
+  ...call,
+  reason: Schema.String,
+});
 const ToolCallUnknown = Schema.TaggedStruct("ToolCallUnknown", {
   ...call,
   unknownId: UnknownId,
@@ -124,19 +133,34 @@ const ApprovalExtended = Schema.TaggedStruct("ApprovalExtended", {
   actor: Actor,
 });
 /** A decision reached the run: the third light of the delivery tracker. */
-const ApprovalDelivered = Schema.TaggedStruct("ApprovalDelivered", { ...call, requestId: ApprovalRequestId });
+const ApprovalDelivered = Schema.TaggedStruct("ApprovalDelivered", {
+  ...call,
+  requestId: ApprovalRequestId,
+});
 const AuthorizationCheckFailed = Schema.TaggedStruct("AuthorizationCheckFailed", {
   ...call,
   message: Schema.String,
   denialId: DenialId,
 });
-const DenialAcknowledged = Schema.TaggedStruct("DenialAcknowledged", { denialId: DenialId, actor: Actor });
-const AbortRequested = Schema.TaggedStruct("AbortRequested", { actor: Actor, reason: Schema.String });
+const DenialAcknowledged = Schema.TaggedStruct("DenialAcknowledged", {
+  denialId: DenialId,
+  actor: Actor,
+});
+const AbortRequested = Schema.TaggedStruct("AbortRequested", {
+  actor: Actor,
+  reason: Schema.String,
+});
 const RunSuspended = Schema.TaggedStruct("RunSuspended", {
   waitingFor: Schema.Literals(["approval", "unknown"]),
 });
-const RunCompleted = Schema.TaggedStruct("RunCompleted", { output: Schema.Json, finishReason: Schema.String });
-const RunFailed = Schema.TaggedStruct("RunFailed", { failure: FailureSummary, finishReason: Schema.String });
+const RunCompleted = Schema.TaggedStruct("RunCompleted", {
+  output: Schema.Json,
+  finishReason: Schema.String,
+});
+const RunFailed = Schema.TaggedStruct("RunFailed", {
+  failure: FailureSummary,
+  finishReason: Schema.String,
+});
 const RunAborted = Schema.TaggedStruct("RunAborted", { reason: Schema.String });
 /** An ephemeral run whose caller interrupted it; a durable run is taken up again instead (DU-17). */
 const RunInterrupted = Schema.TaggedStruct("RunInterrupted", {});

@@ -180,7 +180,15 @@ export const ToolCallSettled = Schema.TaggedStruct("ToolCallSettled", {
   selection: Schema.optionalKey(Schema.Array(Schema.String)),
   /** UTF-8 bytes of the encoded result before bounding. */
   originalBytes: Schema.Int,
-  source: Schema.Literals(["handler", "provider", "preflight", "approval", "resolution", "reconciler", "drift"]),
+  source: Schema.Literals([
+    "handler",
+    "provider",
+    "preflight",
+    "approval",
+    "resolution",
+    "reconciler",
+    "drift",
+  ]),
   startedAt: Schema.optionalKey(EpochMillis),
   endedAt: EpochMillis,
 });
@@ -188,7 +196,13 @@ export const ToolCallSettled = Schema.TaggedStruct("ToolCallSettled", {
 export const ToolCallUnknown = Schema.TaggedStruct("ToolCallUnknown", {
   ...call,
   unknownId: UnknownId,
-  reason: Schema.Literals(["process-lost", "interrupted", "handler-unsure", "handler-defect", "run-ended"]),
+  reason: Schema.Literals([
+    "process-lost",
+    "interrupted",
+    "handler-unsure",
+    "handler-defect",
+    "run-ended",
+  ]),
   detail: Schema.String,
   /** True when the run settles without an answer: listed for operators, nothing waits for it (DU-09). */
   afterSettlement: Schema.Boolean,

@@ -359,7 +359,12 @@ export const AgentView = Schema.Struct({
   visibilityInstalled: Schema.Boolean,
   /** Ready-made inputs to try, where the agent offers any. */
   examples: Schema.Array(
-    Schema.Struct({ id: Schema.String, title: Schema.String, shows: Schema.String, input: Schema.Json }),
+    Schema.Struct({
+      id: Schema.String,
+      title: Schema.String,
+      shows: Schema.String,
+      input: Schema.Json,
+    }),
   ),
 });
 export type AgentView = typeof AgentView.Type;

@@ -15,17 +15,32 @@ import {
   unrecordedDoubts,
 } from "./run-state.ts";
 
-type Settlement = Pick<RecordOf<"RunSettled">, "outcome" | "finishReason" | "failure" | "exhausted">;
+type Settlement = Pick<
+  RecordOf<"RunSettled">,
+  "outcome" | "finishReason" | "failure" | "exhausted"
+>;
 
 export type NextAct =
   /** Nothing is recorded yet: the input comes first. */
   | { readonly _tag: "Open" }
   | { readonly _tag: "AskModel"; readonly turn: number }
   /** Rejected, denied or expired calls, and resolutions with a result, become results without a handler. */
-  | { readonly _tag: "SettleAnswered"; readonly turn: TurnEvidence; readonly calls: ReadonlyArray<CallEvidence> }
+  | {
+      readonly _tag: "SettleAnswered";
+      readonly turn: TurnEvidence;
+      readonly calls: ReadonlyArray<CallEvidence>;
+    }
   /** Prepared in an attempt that is gone; each needs a verdict of its class (DU-04, DU-05). */
-  | { readonly _tag: "ClassifyLost"; readonly turn: TurnEvidence; readonly calls: ReadonlyArray<CallEvidence> }
-  | { readonly _tag: "Execute"; readonly turn: TurnEvidence; readonly calls: ReadonlyArray<CallEvidence> }
+  | {
+      readonly _tag: "ClassifyLost";
+      readonly turn: TurnEvidence;
+      readonly calls: ReadonlyArray<CallEvidence>;
+    }
+  | {
+      readonly _tag: "Execute";
+      readonly turn: TurnEvidence;
+      readonly calls: ReadonlyArray<CallEvidence>;
+    }
   | { readonly _tag: "Suspend"; readonly waitingFor: "approval" | "unknown" }
   /** The last turn holds the answer; it is decoded and the run completes. */
   | { readonly _tag: "Answer"; readonly turn: TurnEvidence }
@@ -38,10 +53,7 @@ export type NextAct =
     }
   | { readonly _tag: "Done"; readonly settled: RecordOf<"RunSettled"> };
 
-const settle = (
-  turn: TurnEvidence | undefined,
-  settlement: Settlement,
-): NextAct => ({
+const settle = (turn: TurnEvidence | undefined, settlement: Settlement): NextAct => ({
   _tag: "Settle",
   settlement,
   turn,
@@ -82,7 +94,9 @@ const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
   if (aborting !== undefined) return settle(turn, aborted(aborting.resolved?.reason ?? ""));
   const refusal = refusedBatch(turn);
   if (refusal !== undefined) return settle(turn, refusal);
-  const open = turn.calls.filter((call) => call.settled === undefined && !call.declared.providerExecuted);
+  const open = turn.calls.filter(
+    (call) => call.settled === undefined && !call.declared.providerExecuted,
+  );
   if (open.length === 0) {
     return turn.calls.every((call) => call.declared.providerExecuted)
       ? { _tag: "Answer", turn }
@@ -110,12 +124,21 @@ const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
 export const terminalDenialOf = (
   turn: TurnEvidence,
 ):
-  | { readonly call: CallEvidence; readonly decided: RecordOf<"ApprovalDecided">; readonly message: string }
+  | {
+      readonly call: CallEvidence;
+      readonly decided: RecordOf<"ApprovalDecided">;
+      readonly message: string;
+    }
   | undefined => {
   if (turn.calls.some(awaitsDecision)) return undefined;
   for (const call of turn.calls) {
     const { declared, decided, requested } = call;
-    if (requested?.request.denial !== "terminal" || decided === undefined || decided.decision === "approved") continue;
+    if (
+      requested?.request.denial !== "terminal" ||
+      decided === undefined ||
+      decided.decision === "approved"
+    )
+      continue;
     return {
       call,
       decided,
@@ -135,21 +158,28 @@ const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
       return failed("denied", {
         errorTag: "AgentToolAuthorizationDenied",
         message: call.denied.reason,
-        ...(call.denied.diagnosticId === undefined ? {} : { diagnosticId: call.denied.diagnosticId }),
+        ...(call.denied.diagnosticId === undefined
+          ? {}
+          : { diagnosticId: call.denied.diagnosticId }),
       });
     }
     if (call.checkFailed !== undefined) {
       return failed("check-failed", {
         errorTag: "AgentToolAuthorizationCheckError",
         message: call.checkFailed.message,
-        ...(call.checkFailed.diagnosticId === undefined ? {} : { diagnosticId: call.checkFailed.diagnosticId }),
+        ...(call.checkFailed.diagnosticId === undefined
+          ? {}
+          : { diagnosticId: call.checkFailed.diagnosticId }),
       });
     }
   }
   const terminal = terminalDenialOf(turn);
   if (terminal !== undefined) {
     return failed("approval-denied", {
-      errorTag: terminal.decided.decision === "expired" ? "AgentToolApprovalExpired" : "AgentToolApprovalDenied",
+      errorTag:
+        terminal.decided.decision === "expired"
+          ? "AgentToolApprovalExpired"
+          : "AgentToolApprovalDenied",
       message: terminal.message,
     });
   }
@@ -182,22 +212,40 @@ export const explainRecovery = (
 ): { readonly decision: RecoveryDecision; readonly explanation: string } => {
   const next = decideNext(evidence, attempt);
   if (evidence.attempts === 0) {
-    return { decision: "first-attempt", explanation: "Nothing has run yet: the input is recorded and the model is asked." };
+    return {
+      decision: "first-attempt",
+      explanation: "Nothing has run yet: the input is recorded and the model is asked.",
+    };
   }
   switch (next._tag) {
     case "Open":
-      return { decision: "first-attempt", explanation: "A process took this run and ended before it recorded the input; it starts now." };
+      return {
+        decision: "first-attempt",
+        explanation:
+          "A process took this run and ended before it recorded the input; it starts now.",
+      };
     case "AskModel":
       return evidence.turns.length + 1 === next.turn && evidence.suspended === undefined
         ? {
             decision: next.turn === 1 ? "ask-model-again" : "next-turn",
             explanation: `No response is stored for turn ${next.turn}: the model is asked. A request that was under way may have been paid for.`,
           }
-        : { decision: "next-turn", explanation: `Every call of turn ${next.turn - 1} has a result: the model is asked next.` };
+        : {
+            decision: "next-turn",
+            explanation: `Every call of turn ${next.turn - 1} has a result: the model is asked next.`,
+          };
     case "SettleAnswered":
       return next.calls.some((call) => call.resolved !== undefined)
-        ? { decision: "apply-resolutions", explanation: "An operator resolved an effect in doubt; its answer becomes the call's result. Nothing runs again for it." }
-        : { decision: "apply-decisions", explanation: "Denied or expired calls become results that say so; their handlers never run." };
+        ? {
+            decision: "apply-resolutions",
+            explanation:
+              "An operator resolved an effect in doubt; its answer becomes the call's result. Nothing runs again for it.",
+          }
+        : {
+            decision: "apply-decisions",
+            explanation:
+              "Denied or expired calls become results that say so; their handlers never run.",
+          };
     case "ClassifyLost":
       return {
         decision: "record-unknown",
@@ -205,23 +253,54 @@ export const explainRecovery = (
       };
     case "Execute":
       return next.calls.some((call) => call.decided !== undefined)
-        ? { decision: "apply-decisions", explanation: `${next.calls.length} call(s) of turn ${next.turn.recorded.turn} run now, after authorization by today's policy. The model is not asked again.` }
+        ? {
+            decision: "apply-decisions",
+            explanation: `${next.calls.length} call(s) of turn ${next.turn.recorded.turn} run now, after authorization by today's policy. The model is not asked again.`,
+          }
         : next.calls.some((call) => isLost(call, attempt))
-          ? { decision: "rerun-idempotent", explanation: `Idempotent call(s) had started when the process was lost; they run again with the same idempotency key.` }
-        : next.calls.some((call) => call.resolved !== undefined)
-          ? { decision: "apply-resolutions", explanation: `An operator said that a call may run again; ${next.calls.length} call(s) run now.` }
-          : { decision: "continue-declared-batch", explanation: `The response of turn ${next.turn.recorded.turn} is stored: ${next.calls.length} call(s) without a result run now, the others keep theirs.` };
+          ? {
+              decision: "rerun-idempotent",
+              explanation: `Idempotent call(s) had started when the process was lost; they run again with the same idempotency key.`,
+            }
+          : next.calls.some((call) => call.resolved !== undefined)
+            ? {
+                decision: "apply-resolutions",
+                explanation: `An operator said that a call may run again; ${next.calls.length} call(s) run now.`,
+              }
+            : {
+                decision: "continue-declared-batch",
+                explanation: `The response of turn ${next.turn.recorded.turn} is stored: ${next.calls.length} call(s) without a result run now, the others keep theirs.`,
+              };
     case "Suspend":
       return next.waitingFor === "approval"
-        ? { decision: "restore-approval-wait", explanation: "Approval requests are stored and open: the wait is restored, nobody is asked twice." }
-        : { decision: "restore-unknown-wait", explanation: "An effect is in doubt and nobody has resolved it: nothing runs." };
+        ? {
+            decision: "restore-approval-wait",
+            explanation:
+              "Approval requests are stored and open: the wait is restored, nobody is asked twice.",
+          }
+        : {
+            decision: "restore-unknown-wait",
+            explanation: "An effect is in doubt and nobody has resolved it: nothing runs.",
+          };
     case "Answer":
-      return { decision: "settle-recorded-outcome", explanation: "The stored response is the answer: it is settled as recorded." };
+      return {
+        decision: "settle-recorded-outcome",
+        explanation: "The stored response is the answer: it is settled as recorded.",
+      };
     case "Settle":
       return next.settlement.outcome === "aborted"
-        ? { decision: "apply-abort", explanation: "An abort is stored: it wins over everything else." }
-        : { decision: "settle-recorded-outcome", explanation: "The records hold the reason why this run fails: it is settled." };
+        ? {
+            decision: "apply-abort",
+            explanation: "An abort is stored: it wins over everything else.",
+          }
+        : {
+            decision: "settle-recorded-outcome",
+            explanation: "The records hold the reason why this run fails: it is settled.",
+          };
     case "Done":
-      return { decision: "settle-recorded-outcome", explanation: "The settlement is recorded; there is nothing left to do." };
+      return {
+        decision: "settle-recorded-outcome",
+        explanation: "The settlement is recorded; there is nothing left to do.",
+      };
   }
 };

@@ -23,7 +23,14 @@ export interface CallPosition {
 }
 
 const derive = (noun: string, position: CallPosition, extra?: string): string =>
-  digestOf([noun, position.tenantId, position.runId, position.turn, position.callId, extra ?? null]);
+  digestOf([
+    noun,
+    position.tenantId,
+    position.runId,
+    position.turn,
+    position.callId,
+    extra ?? null,
+  ]);
 
 export const approvalRequestIdOf = (position: CallPosition): ApprovalRequestId =>
   ApprovalRequestId.make(`apr_${derive("approval", position).slice(0, 32)}`);

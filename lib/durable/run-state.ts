@@ -49,7 +49,10 @@ export const emptyEvidence: RunEvidence = {
   activeMillis: 0,
 };
 
-const undecided = (declared: DeclaredCall, rejections: ReadonlyArray<ParameterRejection>): CallEvidence => ({
+const undecided = (
+  declared: DeclaredCall,
+  rejections: ReadonlyArray<ParameterRejection>,
+): CallEvidence => ({
   declared,
   rejection: rejections.find((rejection) => rejection.callId === declared.callId),
   requested: undefined,
@@ -93,7 +96,10 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
         ...evidence,
         turns: [
           ...evidence.turns,
-          { recorded: record, calls: record.calls.map((call) => undecided(call, record.rejections)) },
+          {
+            recorded: record,
+            calls: record.calls.map((call) => undecided(call, record.rejections)),
+          },
         ],
       };
     case "ApprovalRequested":
@@ -118,9 +124,16 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
       return updateCall(evidence, record, (call) => ({ ...call, settled: call.settled ?? record }));
     case "ToolCallUnknown":
       // A new doubt is not answered by what somebody said of an earlier one.
-      return updateCall(evidence, record, (call) => ({ ...call, unknown: record, resolved: undefined }));
+      return updateCall(evidence, record, (call) => ({
+        ...call,
+        unknown: record,
+        resolved: undefined,
+      }));
     case "UnknownResolved":
-      return updateCall(evidence, record, (call) => ({ ...call, resolved: call.resolved ?? record }));
+      return updateCall(evidence, record, (call) => ({
+        ...call,
+        resolved: call.resolved ?? record,
+      }));
     case "AbortRequested":
       return { ...evidence, abort: evidence.abort ?? record };
     case "RunSuspended":

@@ -63,7 +63,9 @@ const uncertain: ReconcilerAnswer = { _tag: "uncertain" };
 const reconcileBy =
   (reconcilers: Readonly<Record<string, Reconciler>>): Reconciler =>
   (call) => {
-    const reconciler = Object.hasOwn(reconcilers, call.toolName) ? reconcilers[call.toolName] : undefined;
+    const reconciler = Object.hasOwn(reconcilers, call.toolName)
+      ? reconcilers[call.toolName]
+      : undefined;
     return reconciler === undefined ? Effect.succeed(uncertain) : reconciler(call);
   };
 
@@ -91,6 +93,7 @@ export const register = <
     return {
       definition: binding.definition,
       definitionDigest: definitionDigestOf(binding.definition),
+      // The interpreter calls tools by name; which tools there are is checked by it, not by the type.
       handlers: handlers as unknown as RunContext["handlers"],
       services,
       examples: options.examples ?? [],

@@ -30,7 +30,20 @@ interface Entry {
 const softEventDelay = "100 millis";
 const maxSoftEvents = 1_000;
 /** A store that answers nothing for this long ends the attempt; the sweeper takes the run up again. */
-const retries = Schedule.max([Schedule.exponential("50 millis").pipe(Schedule.jittered), Schedule.recurs(7)]);
+const retries = Schedule.max([
+  Schedule.exponential("50 millis").pipe(Schedule.jittered),
+  Schedule.recurs(7),
+]);
+
+interface WriterState {
+  tail: JournalTail;
+  readonly records: Array<RunRecord>;
+  readonly soft: Array<{ readonly event: RunEvent; readonly at: number }>;
+  /** Database clock minus this process's clock, learned from each append. */
+  clockOffset: number;
+  /** Why nothing more may be written, once a write was refused. */
+  refused: DurabilityError | undefined;
+}
 
 export interface JournalWriter {
   readonly durability: RunDurability["Service"];
@@ -45,13 +58,12 @@ export const makeJournalWriter = (
     const journal = yield* Journal;
     // Every writer waits for its entry, so there are never more entries than calls in flight.
     const queue = yield* Queue.bounded<Entry>(1_024);
-    const state = {
-      tail: claim.tail as JournalTail,
+    const state: WriterState = {
+      tail: claim.tail,
       records: claim.records.map((stored) => stored.record),
-      soft: [] as Array<{ readonly event: RunEvent; readonly at: number }>,
-      /** Database clock minus this process's clock, learned from each append. */
+      soft: [],
       clockOffset: 0,
-      refused: undefined as DurabilityError | undefined,
+      refused: undefined,
     };
     const now = Effect.map(Clock.currentTimeMillis, (millis) => millis + state.clockOffset);
 
@@ -83,7 +95,8 @@ export const makeJournalWriter = (
       state.tail = receipt.tail;
       state.records.push(...records);
       // A replayed answer tells the time of the first try, not of now.
-      if (!receipt.replayed) state.clockOffset = receipt.recordedAt - (yield* Clock.currentTimeMillis);
+      if (!receipt.replayed)
+        state.clockOffset = receipt.recordedAt - (yield* Clock.currentTimeMillis);
     });
 
     /** An append that has begun is always waited for: its answer decides what the tail is. */

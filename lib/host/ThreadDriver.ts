@@ -32,7 +32,8 @@ export interface ThreadRef {
 export const defaultMaxActiveRuns = 64;
 
 /** How long a run waits after its n-th lost attempt: 1 s doubling to 5 minutes. */
-export const backoffSeconds = (lostAttempts: number): number => Math.min(300, 2 ** Math.min(lostAttempts, 9));
+export const backoffSeconds = (lostAttempts: number): number =>
+  Math.min(300, 2 ** Math.min(lostAttempts, 9));
 
 export class ThreadDriver extends Context.Service<
   ThreadDriver,
@@ -62,7 +63,9 @@ const makeBells = () => {
   const bells = new Map<string, Deferred.Deferred<void>>();
   return {
     of: (thread: ThreadRef): Bell => ({
-      listen: Effect.tap(Deferred.make<void>(), (bell) => Effect.sync(() => bells.set(keyOf(thread), bell))),
+      listen: Effect.tap(Deferred.make<void>(), (bell) =>
+        Effect.sync(() => bells.set(keyOf(thread), bell)),
+      ),
     }),
     ring: (thread: ThreadRef) =>
       Effect.suspend(() => {
@@ -76,7 +79,9 @@ const makeBells = () => {
 const make = Effect.fnUntraced(function* (workerId: WorkerId, maxActiveRuns: number) {
   const registry = yield* AgentRegistry;
   const ledger = yield* SubmissionLedger;
-  const services = yield* Effect.context<Journal | SubmissionLedger | LanguageModel.LanguageModel>();
+  const services = yield* Effect.context<
+    Journal | SubmissionLedger | LanguageModel.LanguageModel
+  >();
   const host = {
     codec: yield* currentModelCodec,
     modelId: Option.getOrElse(yield* Effect.serviceOption(Model.ModelName), () => "unknown"),
@@ -102,11 +107,20 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId, maxActiveRuns: num
       .pipe(Effect.ignore);
 
   const driveClaim = Effect.fn("ThreadDriver.attempt")(function* (claim: Claim) {
-    yield* Effect.annotateCurrentSpan({ runId: claim.runId, threadId: claim.threadId, epoch: claim.epoch });
+    yield* Effect.annotateCurrentSpan({
+      runId: claim.runId,
+      threadId: claim.threadId,
+      epoch: claim.epoch,
+    });
     const agent = registry.get(claim.agentId);
     if (Option.isNone(agent)) {
       // Not the run's fault: another host, or the next release, may know the agent.
-      yield* postpone(claim, `No agent named ${claim.agentId} is registered in this host.`, 30, false);
+      yield* postpone(
+        claim,
+        `No agent named ${claim.agentId} is registered in this host.`,
+        30,
+        false,
+      );
       return false;
     }
     const exit = yield* attemptRun(claim, agent.value, host, bells.of(claim), gate).pipe(
@@ -117,7 +131,10 @@ const make = Effect.fnUntraced(function* (workerId: WorkerId, maxActiveRuns: num
       Effect.exit,
     );
     if (Exit.isSuccess(exit)) return true;
-    if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>);
+    if (Cause.hasInterruptsOnly(exit.cause)) {
+      // Interruptions alone hold no typed error.
+      return yield* Effect.failCause(exit.cause as Cause.Cause<never>);
+    }
     const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;
     if (failure instanceof FenceRejected) return false;
     const reason = failure === undefined ? "A defect ended the attempt." : failure.message;

@@ -158,7 +158,10 @@ export const attemptRun = (
       }
       const ledger = yield* SubmissionLedger;
       const first = yield* Effect.raceFirst(
-        Effect.map(runOnce(claim, agent, host, gate, writer, deliver), (end) => ({ _tag: "ended" as const, end })),
+        Effect.map(runOnce(claim, agent, host, gate, writer, deliver), (end) => ({
+          _tag: "ended" as const,
+          end,
+        })),
         Effect.map(awaitAbort(claim, bell), (records) => ({ _tag: "abort" as const, records })),
       ).pipe(
         // The abort was stored in the moment before the settlement: it wins (Z-05, DU-12).
@@ -175,4 +178,6 @@ export const attemptRun = (
   );
 
 /** Services an attempt needs, as one context. */
-export type AttemptServices = Context.Context<Journal | SubmissionLedger | LanguageModel.LanguageModel>;
+export type AttemptServices = Context.Context<
+  Journal | SubmissionLedger | LanguageModel.LanguageModel
+>;

@@ -15,8 +15,11 @@ export interface DrainGate extends Gate {
   readonly close: (millis: number) => Effect.Effect<void>;
 }
 
-const keyOf = (record: { readonly runId: string; readonly turn: number; readonly callId: string }): string =>
-  JSON.stringify([record.runId, record.turn, record.callId]);
+const keyOf = (record: {
+  readonly runId: string;
+  readonly turn: number;
+  readonly callId: string;
+}): string => JSON.stringify([record.runId, record.turn, record.callId]);
 
 const startsCall = (record: RunRecord): boolean => record._tag === "ToolCallPrepared";
 
@@ -39,7 +42,9 @@ export const makeDrainGate = (): DrainGate => {
     record: (records, diagnostics) =>
       Effect.suspend(() => {
         if (closing && records.some(startsCall)) return held;
-        return Effect.tap(durability.record(records, diagnostics), () => Effect.sync(() => note(records)));
+        return Effect.tap(durability.record(records, diagnostics), () =>
+          Effect.sync(() => note(records)),
+        );
       }),
     emit: (event) =>
       Effect.suspend(() =>

@@ -33,7 +33,11 @@ const mutations = [
 ] as const;
 export type Mutation = (typeof mutations)[number];
 
-const handlerPlaces = ["handler:before-effect", "handler:during-effect", "handler:after-effect"] as const;
+const handlerPlaces = [
+  "handler:before-effect",
+  "handler:during-effect",
+  "handler:after-effect",
+] as const;
 
 export type Failpoint = `before:${Mutation}` | `after:${Mutation}` | (typeof handlerPlaces)[number];
 
@@ -72,10 +76,12 @@ export const journalLayer: Layer.Layer<Journal, never, Journal> = Layer.effect(
     return Journal.of({
       ...journal,
       append: (request) =>
-        journal.append(request).pipe(
-          around(...new Set(request.records.map((record) => appendOf(record._tag)))),
-          Effect.provideService(ReachFailpoint, reach),
-        ),
+        journal
+          .append(request)
+          .pipe(
+            around(...new Set(request.records.map((record) => appendOf(record._tag)))),
+            Effect.provideService(ReachFailpoint, reach),
+          ),
     });
   }),
 );

@@ -38,7 +38,13 @@ export const catalogueLayer: Layer.Layer<AgentCatalogue, never, AgentRegistry | 
         list: () => Effect.succeed(views),
         checkInput: ({ agentId, input }) =>
           Option.match(registry.get(agentId), {
-            onNone: () => Effect.fail(new InvalidInput({ path: "agentId", message: `No agent named ${agentId} is registered.` })),
+            onNone: () =>
+              Effect.fail(
+                new InvalidInput({
+                  path: "agentId",
+                  message: `No agent named ${agentId} is registered.`,
+                }),
+              ),
             onSome: ({ definition }) =>
               Schema.decodeUnknownEffect(codec(definition.input))(input).pipe(
                 Effect.asVoid,
@@ -59,7 +65,10 @@ export const catalogueLayer: Layer.Layer<AgentCatalogue, never, AgentRegistry | 
   );
 
 const gone = (toolName: string) =>
-  new InvalidInput({ path: "result", message: `The tool ${toolName} is not registered any more, so no result can be checked for it.` });
+  new InvalidInput({
+    path: "result",
+    message: `The tool ${toolName} is not registered any more, so no result can be checked for it.`,
+  });
 
 export const toolSchemasLayer: Layer.Layer<ToolSchemas, never, AgentRegistry> = Layer.effect(
   ToolSchemas,
@@ -76,9 +85,12 @@ export const toolSchemasLayer: Layer.Layer<ToolSchemas, never, AgentRegistry> = 
           const tool = find(agentId, toolName);
           if (tool === undefined) return Effect.fail(gone(toolName));
           // Void results are `null` in JSON (T-05), which the schema itself does not read.
-          if (!isFailure && tool.successSchema === Schema.Void && result === null) return Effect.void;
+          if (!isFailure && tool.successSchema === Schema.Void && result === null)
+            return Effect.void;
           const schema = isFailure ? tool.failureSchema : tool.successSchema;
-          return Schema.decodeUnknownEffect(codec(schema), { onExcessProperty: "error" })(result).pipe(
+          return Schema.decodeUnknownEffect(codec(schema), { onExcessProperty: "error" })(
+            result,
+          ).pipe(
             Effect.asVoid,
             Effect.mapError(
               (error) =>

@@ -23,7 +23,10 @@ export const sweep = Effect.fn("Sweeper.sweep")(function* () {
   const wakes = yield* Wakes;
   const wakeAll = (find: Effect.Effect<Found, StoreError>) =>
     Effect.flatMap(find, (threads) =>
-      Effect.forEach(threads, (thread) => wakes.wake(thread), { concurrency: wakesAtOnce, discard: true }),
+      Effect.forEach(threads, (thread) => wakes.wake(thread), {
+        concurrency: wakesAtOnce,
+        discard: true,
+      }),
     ).pipe(
       Effect.catchTag("StoreError", (error) =>
         Effect.logWarning("A part of a sweep failed and is tried again", error.message),
@@ -33,15 +36,12 @@ export const sweep = Effect.fn("Sweeper.sweep")(function* () {
   yield* wakeAll(ledger.due(batchSize));
 });
 
-export const sweeperLayer: Layer.Layer<
-  never,
-  never,
-  Sharding.Sharding | SubmissionLedger | Wakes
-> = Singleton.make(
-  "Sweeper",
-  sweep().pipe(
-    Effect.catchCause((cause) => Effect.logWarning("A sweep failed and is tried again", cause)),
-    Effect.repeat(Schedule.spaced("1 second")),
-    Effect.asVoid,
-  ),
-);
+export const sweeperLayer: Layer.Layer<never, never, Sharding.Sharding | SubmissionLedger | Wakes> =
+  Singleton.make(
+    "Sweeper",
+    sweep().pipe(
+      Effect.catchCause((cause) => Effect.logWarning("A sweep failed and is tried again", cause)),
+      Effect.repeat(Schedule.spaced("1 second")),
+      Effect.asVoid,
+    ),
+  );

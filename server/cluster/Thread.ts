@@ -86,7 +86,9 @@ export const wakesLayer: Layer.Layer<Wakes, never, Sharding.Sharding> = Layer.ef
             Effect.asVoid,
             // A wake is a hint: a full mailbox or a moving shard only means that the sweeper delivers it.
             Effect.catchCause((cause) =>
-              Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logDebug("A wake was not delivered"),
+              Cause.hasInterruptsOnly(cause)
+                ? Effect.interrupt
+                : Effect.logDebug("A wake was not delivered"),
             ),
           ),
     });

@@ -7,7 +7,10 @@ import { Deferred, Effect, Schedule, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql";
 
 /** Another host without cluster settings already works on this database. */
-export class HostAlreadyRunning extends Schema.TaggedError<HostAlreadyRunning>()("HostAlreadyRunning", {}) {
+export class HostAlreadyRunning extends Schema.TaggedError<HostAlreadyRunning>()(
+  "HostAlreadyRunning",
+  {},
+) {
   override get message() {
     return "Another host already works on this database. Stop it, or set CLUSTER_ADDRESS on every host so that they share the work.";
   }
@@ -46,7 +49,9 @@ export const holdHostLock = Effect.gen(function* () {
   const taken = yield* Deferred.make<void, Effect.Error<ReturnType<typeof holdOnce>>>();
   const hold = holdOnce(Deferred.succeed(taken, undefined)).pipe(
     Effect.tapError((error) => Deferred.fail(taken, error)),
-    Effect.tapError((error) => Effect.logWarning("The host lock is lost and is taken again", error.message)),
+    Effect.tapError((error) =>
+      Effect.logWarning("The host lock is lost and is taken again", error.message),
+    ),
     Effect.retry(Schedule.spaced("2 seconds")),
   );
   yield* Effect.forkScoped(hold);

@@ -12,8 +12,15 @@ import { type ScriptedTurn, text, toolCalls } from "#lib/testing/scripted-turn.t
 const amount = Schema.Struct({ amount: Schema.Int });
 const Look = Tool.make("look", { success: Schema.String }).annotate(ToolExecutionClass, "readonly");
 const Charge = Tool.make("charge", { parameters: amount, success: Schema.String });
-const Mark = Tool.make("mark", { parameters: amount, success: Schema.String }).annotate(ToolExecutionClass, "idempotent");
-const Refund = Tool.make("refund", { parameters: amount, success: Schema.String, needsApproval: true });
+const Mark = Tool.make("mark", { parameters: amount, success: Schema.String }).annotate(
+  ToolExecutionClass,
+  "idempotent",
+);
+const Refund = Tool.make("refund", {
+  parameters: amount,
+  success: Schema.String,
+  needsApproval: true,
+});
 
 export const drillToolkit = Toolkit.make(Look, Charge, Mark, Refund);
 

@@ -80,7 +80,8 @@ const storeLayer = Layer.mergeAll(
 /** What the policy says to the last call of the script, per scenario. */
 const policyLayer = Layer.succeed(RunToolAuthorization, {
   authorize: ({ call }) => {
-    if (call.toolName !== "refund" || scenario === "work" || scenario === "abort") return Effect.succeed({ _tag: "allowed" });
+    if (call.toolName !== "refund" || scenario === "work" || scenario === "abort")
+      return Effect.succeed({ _tag: "allowed" });
     return scenario === "deny"
       ? Effect.succeed({ _tag: "denied", reason: "No refunds in this drill." })
       : Effect.fail(
@@ -99,14 +100,23 @@ const hostLayer = Layer.mergeAll(threadEntityLayer, sweeperLayer, toolSchemasLay
   Layer.provide(ThreadDriver.layer(workerId)),
   Layer.provideMerge(wakesLayer),
   Layer.provideMerge(singleProcessLayer),
-  Layer.provideMerge(AgentRegistry.layer(Effect.all([register(Agent.bind(drillAgent, drillHandlers))])).pipe(Layer.provide(policyLayer))),
+  Layer.provideMerge(
+    AgentRegistry.layer(Effect.all([register(Agent.bind(drillAgent, drillHandlers))])).pipe(
+      Layer.provide(policyLayer),
+    ),
+  ),
   Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: drillScript })),
   Layer.provideMerge(storeLayer),
 );
 
 const StateRow = Schema.Struct({ state: Schema.String });
 const PendingRow = Schema.Struct({ requestId: ApprovalRequestId, digest: Digest });
-const OpenRow = Schema.Struct({ unknownId: UnknownId, digest: Digest, key: Schema.String, toolName: Schema.String });
+const OpenRow = Schema.Struct({
+  unknownId: UnknownId,
+  digest: Digest,
+  key: Schema.String,
+  toolName: Schema.String,
+});
 const CountRow = Schema.Struct({ count: Schema.Int });
 
 const operate = Effect.fnUntraced(function* (runId: string) {
@@ -114,13 +124,16 @@ const operate = Effect.fnUntraced(function* (runId: string) {
   const pending = yield* SqlSchema.findAll({
     Request: Schema.String,
     Result: PendingRow,
-    execute: (id) => sql`SELECT request_id AS "requestId", parameters_digest AS digest FROM approval_requests
+    execute: (
+      id,
+    ) => sql`SELECT request_id AS "requestId", parameters_digest AS digest FROM approval_requests
       WHERE run_id = ${id} AND state = 'pending'`,
   })(runId);
   if (scenario === "abort" && pending.length > 0) {
-    yield* abortRun(approver, RunId.make(runId), { commandId: CommandId.make(`abort-${runId}`), reason: "drill" }).pipe(
-      around("abort-run"),
-    );
+    yield* abortRun(approver, RunId.make(runId), {
+      commandId: CommandId.make(`abort-${runId}`),
+      reason: "drill",
+    }).pipe(around("abort-run"));
     return;
   }
   for (const { requestId, digest } of pending) {
@@ -135,7 +148,9 @@ const operate = Effect.fnUntraced(function* (runId: string) {
   const open = yield* SqlSchema.findAll({
     Request: Schema.String,
     Result: OpenRow,
-    execute: (id) => sql`SELECT u.unknown_id AS "unknownId", u.tool_name AS "toolName", t.parameters_digest AS digest,
+    execute: (
+      id,
+    ) => sql`SELECT u.unknown_id AS "unknownId", u.tool_name AS "toolName", t.parameters_digest AS digest,
         t.idempotency_key AS key
       FROM unknown_outcomes u JOIN tool_calls t USING (tenant_id, run_id, turn, call_id)
       WHERE u.run_id = ${id} AND u.state = 'open'`,
@@ -178,7 +193,10 @@ const main = Effect.gen(function* () {
     execute: (runId) => sql`SELECT state FROM runs WHERE run_id = ${runId}`,
   });
   for (;;) {
-    const state = Option.match(yield* stateOf(receipt.runId), { onNone: () => "queued", onSome: (row) => row.state });
+    const state = Option.match(yield* stateOf(receipt.runId), {
+      onNone: () => "queued",
+      onSome: (row) => row.state,
+    });
     const isTerminal = ["completed", "failed", "aborted"].includes(state);
     if (isTerminal || (state === "unknown" && !resolves)) {
       console.log(JSON.stringify({ runId: receipt.runId, state }));

@@ -47,7 +47,11 @@ export const bundleHost = async (): Promise<void> => {
 };
 
 const start = (environment: Readonly<Record<string, string>>) =>
-  new Promise<{ readonly code: number | null; readonly signal: string | null; readonly output: string }>((resolve) => {
+  new Promise<{
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly output: string;
+  }>((resolve) => {
     const child = spawn(process.execPath, [bundle], {
       env: { ...process.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
@@ -62,13 +66,16 @@ const start = (environment: Readonly<Record<string, string>>) =>
 const scenarioOf = (failpoint: Failpoint): string => {
   if (failpoint.endsWith("append:AuthorizationDenied")) return "deny";
   if (failpoint.endsWith("append:AuthorizationCheckFailed")) return "check-fail";
-  if (failpoint.endsWith("append:AbortRequested") || failpoint.endsWith("abort-run")) return "abort";
+  if (failpoint.endsWith("append:AbortRequested") || failpoint.endsWith("abort-run"))
+    return "abort";
   return "work";
 };
 
 /** What has to fail first so that an effect in doubt is resolved at all. */
 const needsDoubt = (failpoint: Failpoint): boolean =>
-  failpoint.includes("ToolCallUnknown") || failpoint.includes("UnknownResolved") || failpoint.includes("resolve-unknown");
+  failpoint.includes("ToolCallUnknown") ||
+  failpoint.includes("UnknownResolved") ||
+  failpoint.includes("resolve-unknown");
 
 const Facts = Schema.Struct({
   effects: Schema.Int,
@@ -100,7 +107,10 @@ const factsOf = (url: string, key: string) =>
           (SELECT state FROM run) AS outcome`,
     });
     return yield* facts(key);
-  }).pipe(Effect.provide(Database.layer({ url: Redacted.make(url), maxConnections: 2 })), Effect.runPromise);
+  }).pipe(
+    Effect.provide(Database.layer({ url: Redacted.make(url), maxConnections: 2 })),
+    Effect.runPromise,
+  );
 
 /** Makes the provider's table; once per database. */
 export const prepareDrill = (url: string): Promise<void> =>
@@ -111,13 +121,22 @@ export const prepareDrill = (url: string): Promise<void> =>
       VALUES ('default', 'opr_drill', 'Drill', 'drill@localhost', 'admin') ON CONFLICT DO NOTHING`;
     yield* sql`CREATE TABLE IF NOT EXISTS drill_effects (
       run_id text NOT NULL, tool text NOT NULL, key text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())`;
-  }).pipe(Effect.asVoid, Effect.provide(Database.layer({ url: Redacted.make(url), maxConnections: 1 })), Effect.runPromise);
+  }).pipe(
+    Effect.asVoid,
+    Effect.provide(Database.layer({ url: Redacted.make(url), maxConnections: 1 })),
+    Effect.runPromise,
+  );
 
 /** Kills at the failpoint, starts again until the run is at its end, and counts. */
-export const drillAt = async (url: string, failpoint: Failpoint, number: number): Promise<DrillRow> => {
+export const drillAt = async (
+  url: string,
+  failpoint: Failpoint,
+  number: number,
+): Promise<DrillRow> => {
   const key = `drill-key-${number}-${process.pid}`;
   const environment = { DRILL_URL: url, DRILL_KEY: key, DRILL_SCENARIO: scenarioOf(failpoint) };
-  if (needsDoubt(failpoint)) await start({ ...environment, DRILL_FAILPOINT: "handler:after-effect" });
+  if (needsDoubt(failpoint))
+    await start({ ...environment, DRILL_FAILPOINT: "handler:after-effect" });
   const first = await start({
     ...environment,
     DRILL_FAILPOINT: failpoint,
@@ -132,6 +151,7 @@ export const drillAt = async (url: string, failpoint: Failpoint, number: number)
 
 /** The last line of a drill. */
 export const drillSummary = (rows: ReadonlyArray<DrillRow>): string => {
-  const sum = (pick: (row: DrillRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
+  const sum = (pick: (row: DrillRow) => number) =>
+    rows.reduce((total, row) => total + pick(row), 0);
   return `drill: ${rows.length} failpoints, ${sum((row) => row.duplicated)} duplicated, ${sum((row) => row.lost)} lost, ${sum((row) => (row.stuck ? 1 : 0))} stuck`;
 };

@@ -37,9 +37,8 @@ const shoot = async (name: string) => {
 
 const refundsOf = async (runId: string): Promise<ReadonlyArray<{ readonly state: string }>> => {
   const detail = await api(`/runs/${runId}`);
-  const calls: ReadonlyArray<{ readonly toolName: string; readonly state: string }> = detail.turnViews.flatMap(
-    (turn: { readonly calls: ReadonlyArray<unknown> }) => turn.calls,
-  );
+  const calls: ReadonlyArray<{ readonly toolName: string; readonly state: string }> =
+    detail.turnViews.flatMap((turn: { readonly calls: ReadonlyArray<unknown> }) => turn.calls);
   return calls.filter((call) => call.toolName === "issue_refund");
 };
 

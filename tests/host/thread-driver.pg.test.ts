@@ -35,11 +35,9 @@ afterAll(() => database.drop());
 
 const withHost = <A, E>(
   script: ReadonlyArray<TurnScript>,
-  body: (ran: Effect.Effect<ReadonlyArray<string>>) => Effect.Effect<
-    A,
-    E,
-    ThreadDriver | Journal | SubmissionLedger | ScriptedModel
-  >,
+  body: (
+    ran: Effect.Effect<ReadonlyArray<string>>,
+  ) => Effect.Effect<A, E, ThreadDriver | Journal | SubmissionLedger | ScriptedModel>,
 ) =>
   Effect.gen(function* () {
     const ran = yield* Ref.make<ReadonlyArray<string>>([]);
@@ -57,39 +55,66 @@ const withHost = <A, E>(
 
 describe("a durable run on PostgreSQL", () => {
   it.live("[DU-01][DU-10] a submission is claimed, run, prepared, settled and completed once", () =>
-    withHost([toolCalls([{ id: "c1", name: "charge", params: { amount: 5 } }]), text("done")], (ran) =>
-      Effect.gen(function* () {
-        const driver = yield* ThreadDriver;
-        const journal = yield* Journal;
-        const receipt = yield* submit("cashier", "charge five", "key-charge-1");
-        yield* driver.drive({ tenantId, threadId: receipt.threadId });
-        assert.deepStrictEqual(yield* ran, ["charge 5"]);
-        const records = yield* journal.read({ tenantId, threadId: receipt.threadId, after: 0, limit: 100 });
-        assert.deepStrictEqual(
-          records.map(({ record }) => record._tag),
-          ["RunOpened", "AttemptStarted", "TurnRecorded", "ToolCallPrepared", "ToolCallSettled", "TurnRecorded", "RunSettled"],
-        );
-        yield* driver.drive({ tenantId, threadId: receipt.threadId });
-        const again = yield* journal.read({ tenantId, threadId: receipt.threadId, after: 0, limit: 100 });
-        assert.strictEqual(again.length, records.length);
-      }),
+    withHost(
+      [toolCalls([{ id: "c1", name: "charge", params: { amount: 5 } }]), text("done")],
+      (ran) =>
+        Effect.gen(function* () {
+          const driver = yield* ThreadDriver;
+          const journal = yield* Journal;
+          const receipt = yield* submit("cashier", "charge five", "key-charge-1");
+          yield* driver.drive({ tenantId, threadId: receipt.threadId });
+          assert.deepStrictEqual(yield* ran, ["charge 5"]);
+          const records = yield* journal.read({
+            tenantId,
+            threadId: receipt.threadId,
+            after: 0,
+            limit: 100,
+          });
+          assert.deepStrictEqual(
+            records.map(({ record }) => record._tag),
+            [
+              "RunOpened",
+              "AttemptStarted",
+              "TurnRecorded",
+              "ToolCallPrepared",
+              "ToolCallSettled",
+              "TurnRecorded",
+              "RunSettled",
+            ],
+          );
+          yield* driver.drive({ tenantId, threadId: receipt.threadId });
+          const again = yield* journal.read({
+            tenantId,
+            threadId: receipt.threadId,
+            after: 0,
+            limit: 100,
+          });
+          assert.strictEqual(again.length, records.length);
+        }),
     ),
   );
 
   it.live("[A-08] a gated call suspends the run: the request is stored and nothing has run", () =>
-    withHost([toolCalls([{ id: "c1", name: "refund", params: { amount: 7 } }]), text("done")], (ran) =>
-      Effect.gen(function* () {
-        const driver = yield* ThreadDriver;
-        const journal = yield* Journal;
-        const receipt = yield* submit("cashier", "refund seven", "key-refund-1");
-        yield* driver.drive({ tenantId, threadId: receipt.threadId });
-        assert.deepStrictEqual(yield* ran, []);
-        const records = yield* journal.read({ tenantId, threadId: receipt.threadId, after: 0, limit: 100 });
-        assert.deepStrictEqual(
-          records.map(({ record }) => record._tag),
-          ["RunOpened", "AttemptStarted", "TurnRecorded", "ApprovalRequested", "RunSuspended"],
-        );
-      }),
+    withHost(
+      [toolCalls([{ id: "c1", name: "refund", params: { amount: 7 } }]), text("done")],
+      (ran) =>
+        Effect.gen(function* () {
+          const driver = yield* ThreadDriver;
+          const journal = yield* Journal;
+          const receipt = yield* submit("cashier", "refund seven", "key-refund-1");
+          yield* driver.drive({ tenantId, threadId: receipt.threadId });
+          assert.deepStrictEqual(yield* ran, []);
+          const records = yield* journal.read({
+            tenantId,
+            threadId: receipt.threadId,
+            after: 0,
+            limit: 100,
+          });
+          assert.deepStrictEqual(
+            records.map(({ record }) => record._tag),
+            ["RunOpened", "AttemptStarted", "TurnRecorded", "ApprovalRequested", "RunSuspended"],
+          );
+        }),
     ),
   );
 });

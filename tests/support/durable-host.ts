@@ -1,6 +1,13 @@
 /** A durable host without HTTP: adapters, registry and driver on one test database. */
 import { Effect, Layer, Redacted } from "effect";
-import { AgentId, CommandId, type RunId, TenantId, type ThreadId, WorkerId } from "#lib/contract/ids.ts";
+import {
+  AgentId,
+  CommandId,
+  type RunId,
+  TenantId,
+  type ThreadId,
+  WorkerId,
+} from "#lib/contract/ids.ts";
 import type { Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import * as Database from "#server/postgres/Database.ts";

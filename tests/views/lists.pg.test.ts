@@ -2,7 +2,12 @@
 import { Effect } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
-import { type Answer, startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
+import {
+  type Answer,
+  startApi,
+  type TestApi,
+  type TestOperator,
+} from "#tests/support/api-server.ts";
 import { deniedRun, gatedRun, startedRun, unknownRun } from "#tests/support/ledger-fixtures.ts";
 import { diagnosticIdOf } from "#lib/durable/derived-ids.ts";
 import { callId } from "#tests/postgres/records.ts";
