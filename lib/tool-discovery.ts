@@ -4,6 +4,7 @@
  */
 export {
   make,
+  DiscoveryBounds,
   DiscoveryDigest,
   type DiscoverTools,
   type ToolDiscovery,

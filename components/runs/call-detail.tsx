@@ -2,7 +2,7 @@
 import Link from "next/link";
 import { JsonValue } from "#components/json/json-value.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import { bytesText, countOf } from "#components/ui/durations.ts";
+import { bytesText } from "#components/ui/durations.ts";
 import { Fact, Facts } from "#components/ui/facts.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
@@ -10,6 +10,7 @@ import { digestNotReadYet } from "#lib/client/apply-run-event.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
 import type { ToolCallView } from "#lib/contract/views.ts";
+import { DiscoveryResult } from "./discovery-result.tsx";
 
 const classText: Record<ExecutionClass, string> = {
   readonly: "readonly: may run again freely",
@@ -26,9 +27,11 @@ const handlingText: Record<FailureHandling, string> = {
 /** Everything stored of one call. */
 export function CallDetail({
   call,
+  agentId,
   progress,
 }: {
   call: ToolCallView;
+  agentId: string;
   progress: CallProgress | undefined;
 }) {
   const changed =
@@ -48,6 +51,7 @@ export function CallDetail({
         />
       ) : null}
       {progress === undefined ? null : <Preliminary progress={progress} />}
+      <DiscoveryResult call={call} agentId={agentId} />
       {call.hasResult ? <Result call={call} /> : null}
       <Links call={call} />
       <Facts>
@@ -117,14 +121,6 @@ function Result({ call }: { call: ToolCallView }) {
       {call.originalBytes === null ? null : (
         <p className="mt-1 text-table text-soft">
           {bytesText(call.originalBytes)} before bounding.
-        </p>
-      )}
-      {call.selection === null ? null : (
-        <p className="mt-1">
-          Selected {countOf(call.selection.length, "tool")} for the next turn:{" "}
-          <code className="break-words">
-            <VisibleText text={call.selection.join(", ")} line />
-          </code>
         </p>
       )}
     </div>

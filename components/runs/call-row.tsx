@@ -15,11 +15,13 @@ const previewCharacters = 160;
 /** One call: its state, what it was asked to do, and where its time went. */
 export function CallRow({
   call,
+  agentId,
   progress,
   open,
   onToggle,
 }: {
   call: ToolCallView;
+  agentId: string;
   progress: CallProgress | undefined;
   open: boolean;
   onToggle: () => void;
@@ -68,7 +70,7 @@ export function CallRow({
           <VisibleText text={call.failure.message} />
         </p>
       )}
-      {open ? <CallDetail call={call} progress={progress} /> : null}
+      {open ? <CallDetail call={call} agentId={agentId} progress={progress} /> : null}
     </li>
   );
 }

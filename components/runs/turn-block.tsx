@@ -78,6 +78,7 @@ export function TurnBlock({
             <CallRow
               key={call.callId}
               call={call}
+              agentId={snapshot.detail.agentId}
               progress={snapshot.progress[callKey(turn.turn, call.callId)]}
               open={chosen === call.callId}
               onToggle={() => choose(call.callId)}

@@ -333,6 +333,10 @@ export const AgentToolView = Schema.Struct({
   risk: Schema.NullOr(Risk),
   pinned: Schema.Boolean,
   discovery: Schema.Boolean,
+  /** What a discovery result is bounded by; null for other tools and for discovery tools of one's own. */
+  discoveryBounds: Schema.NullOr(
+    Schema.Struct({ maxResults: Schema.Int, maxResultBytes: Schema.Int }),
+  ),
   requiresHandler: Schema.Boolean,
   toolDigest: Digest,
   parametersSchema: Schema.Json,

@@ -1,4 +1,5 @@
 /** A registered agent as the console shows it (OP-02, Agents page). Pure. */
+import { Context } from "effect";
 import { Tool } from "effect/unstable/ai";
 import { requiresHandler } from "#lib/agent/inspect-tools.ts";
 import {
@@ -11,6 +12,7 @@ import type { AgentToolView, AgentView } from "#lib/contract/views.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import type { HostPolicies, RegisteredAgent } from "#lib/host/AgentRegistry.ts";
 import { approvalRuleOf } from "#lib/tool-approval.ts";
+import { DiscoveryBounds } from "#lib/tool-discovery.ts";
 import { isDiscoveryTool, isPinned, namespaceOf } from "#lib/tool-exposure.ts";
 
 const approvalOf = (tool: Tool.Any): AgentToolView["approval"] => {
@@ -28,6 +30,7 @@ const toolView = (tool: Tool.Any): AgentToolView => ({
   risk: approvalOf(tool) === "never" ? null : (approvalRuleOf(tool).risk ?? "medium"),
   pinned: isPinned(tool),
   discovery: isDiscoveryTool(tool),
+  discoveryBounds: Context.get(tool.annotations, DiscoveryBounds) ?? null,
   requiresHandler: requiresHandler(tool),
   toolDigest: toolDigestOf(tool),
   parametersSchema: parametersJsonSchemaOf(tool),

@@ -118,3 +118,15 @@ test("[DU-04][C103] a refund whose answer is lost is an effect in doubt: amber, 
   await shoot("run-unknown");
   expect((await refundsOf(runId)).map((call) => call.state)).toEqual(["unknown"]);
 });
+
+test("[OP-02][OP-03] a discovery shows what was searched, found and activated, against its budget", async () => {
+  const runId = await startRun("Which products sell best?");
+  await expect(page.getByText("completed").first()).toBeVisible({ timeout: 30_000 });
+  await page.getByRole("button", { name: /discover_tools/ }).click();
+  const discovery = page.getByRole("region", { name: "Discovery" });
+  await expect(discovery.getByText(/report_sales_by_product/).first()).toBeVisible();
+  await expect(discovery.getByText(/of at most 32/)).toBeVisible();
+  await shoot("run-discovery");
+  const detail = await api(`/runs/${runId}`);
+  expect(detail.turnViews[1].exposure.selectionSource).toBe("discovery");
+});

@@ -285,6 +285,7 @@ export const agentView = (agentId: string) => ({
       risk: pick([null, "high", null, "critical"], index),
       pinned: index === 0,
       discovery: index === 0,
+      discoveryBounds: index === 0 ? { maxResults: 8, maxResultBytes: 32_768 } : null,
       requiresHandler: true,
       toolDigest: digestOf(name),
       parametersSchema: {

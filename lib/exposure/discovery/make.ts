@@ -27,6 +27,11 @@ export const ceilingMaxResultBytes = 262_144;
 export const floorMaxResultBytes = 256;
 
 /** Annotation of a discovery tool: digest of what its search means, part of the definition digest (D-18). */
+/** The bounds of a discovery tool, for the console: results are read against them (OP-03). */
+export const DiscoveryBounds = Context.Reference<
+  { readonly maxResults: number; readonly maxResultBytes: number } | undefined
+>("effect-agent/tool-discovery/DiscoveryBounds", { defaultValue: () => undefined });
+
 export const DiscoveryDigest = Context.Reference<string | undefined>(
   "effect-agent/tool-discovery/DiscoveryDigest",
   { defaultValue: () => undefined },
@@ -109,6 +114,10 @@ export const make = <F extends Schema.Constraint = typeof Schema.Never, R = neve
     .annotate(PinnedTool, true)
     .annotate(DiscoveryTool, true)
     .annotate(ToolExecutionClass, "readonly")
+    .annotate(DiscoveryBounds, {
+      maxResults: bounds.maxResults,
+      maxResultBytes: bounds.maxResultBytes,
+    })
     .annotate(
       DiscoveryDigest,
       digestOf({ ...bounds, hints: { ...hints }, search: versionOf(options) }),
