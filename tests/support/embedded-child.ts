@@ -21,6 +21,8 @@ const fiber = Effect.runFork(
     ),
   ),
 );
+// A fiber that waits keeps no process alive by itself.
+setInterval(() => undefined, 60_000);
 process.on("SIGTERM", () => {
   fiber.addObserver(() => process.exit(0));
   fiber.interruptUnsafe();
