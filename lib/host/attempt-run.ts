@@ -3,10 +3,9 @@
  * in the middle when an abort is stored, or given up when it only ever kills its
  * process.
  */
-import * as Context from "effect/Context";
 import * as Deferred from "effect/Deferred";
 import * as Effect from "effect/Effect";
-import * as LanguageModel from "effect/unstable/ai/LanguageModel";
+import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import { ApprovalPolicy } from "#lib/approval/ApprovalPolicy.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { Journal } from "#lib/durable/Journal.ts";
@@ -176,8 +175,3 @@ export const attemptRun = (
       return yield* runOnce(claim, agent, host, gate, writer, first.records);
     }),
   );
-
-/** Services an attempt needs, as one context. */
-export type AttemptServices = Context.Context<
-  Journal | SubmissionLedger | LanguageModel.LanguageModel
->;

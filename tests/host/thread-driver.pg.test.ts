@@ -2,12 +2,24 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest";
 import { Effect, Layer, Ref, Schema } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
+import { CurrentToolCall } from "#lib/current-tool-call.ts";
+import { OperatorId, RunId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { register } from "#lib/host/AgentRegistry.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { ScriptedModel, text, toolCalls, type TurnScript } from "#lib/testing/ScriptedModel.ts";
-import { driverLayer, storeLayer, submit, tenantId } from "#tests/support/durable-host.ts";
+import {
+  commandId,
+  driverLayer,
+  storeLayer,
+  submit,
+  tenantId,
+} from "#tests/support/durable-host.ts";
+import { SqlClient } from "effect/unstable/sql";
+import { Wakes } from "#lib/durable/Wakes.ts";
+import { abortRun } from "#server/operator/abort-run.ts";
+import { Audit } from "#server/postgres/AuditPg.ts";
 import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
 
 const Charge = Tool.make("charge", {
@@ -26,6 +38,19 @@ const agent = Agent.make("cashier", {
   instructions: "Handle money.",
   toolkit,
 });
+
+const operator = {
+  tenantId,
+  operatorId: OperatorId.make("opr_test"),
+  name: "Test",
+  email: "test@localhost",
+  role: "admin",
+  proof: "bearer",
+  credentialDigest: "0".repeat(64),
+} as const;
+const silentWakes = Layer.succeed(Wakes, { wake: () => Effect.void });
+const auditOf = (sql: SqlClient.SqlClient) =>
+  Audit.layer.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)));
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -116,5 +141,58 @@ describe("a durable run on PostgreSQL", () => {
           );
         }),
     ),
+  );
+
+  it.live(
+    "[Z-05][DU-12] an abort that is stored in the moment before the answer is settled wins, and is delivered once",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient;
+        // Stored by the handler itself and rung for nobody: only the settlement's own append can find it.
+        const handlers = toolkit.toLayer({
+          charge: () =>
+            Effect.gen(function* () {
+              const call = yield* CurrentToolCall;
+              yield* abortRun(operator, RunId.make(call?.runId ?? ""), {
+                commandId: commandId("abort-before-settlement"),
+                reason: "changed my mind",
+              }).pipe(
+                Effect.provide(silentWakes),
+                Effect.provideService(SqlClient.SqlClient, sql),
+                Effect.orDie,
+              );
+              return "charged";
+            }).pipe(Effect.provide(auditOf(sql))),
+          refund: () => Effect.succeed("refunded"),
+        });
+        const layer = driverLayer(Effect.all([register(Agent.bind(agent, handlers))])).pipe(
+          Layer.provideMerge(
+            ScriptedModel.layer([
+              toolCalls([{ id: "c1", name: "charge", params: { amount: 5 } }]),
+              text("done"),
+            ]),
+          ),
+        );
+        const records = yield* Effect.gen(function* () {
+          const driver = yield* ThreadDriver;
+          const journal = yield* Journal;
+          const receipt = yield* submit("cashier", "charge and abort", "key-abort-1");
+          yield* driver.drive({ tenantId, threadId: receipt.threadId });
+          return yield* journal.read({
+            tenantId,
+            threadId: receipt.threadId,
+            after: 0,
+            limit: 100,
+          });
+        }).pipe(Effect.provide(layer));
+        const settled = records.flatMap(({ record }) =>
+          record._tag === "RunSettled" ? [record.outcome] : [],
+        );
+        assert.deepStrictEqual(settled, ["aborted"]);
+        assert.strictEqual(
+          records.filter(({ record }) => record._tag === "AbortRequested").length,
+          1,
+        );
+      }).pipe(Effect.provide(storeLayer(database.url))),
   );
 });

@@ -1,0 +1,92 @@
+import { assert, describe, it } from "@effect/vitest";
+import { Effect, Fiber } from "effect";
+import { TestClock } from "effect/testing";
+import { Digest, RunId, ToolCallId } from "#lib/contract/ids.ts";
+import type { RunRecord } from "#lib/contract/records.ts";
+import { RunDurability } from "#lib/engine/RunDurability.ts";
+import { makeDrainGate } from "#lib/host/drain-gate.ts";
+
+const call = {
+  runId: RunId.make("run-1"),
+  turn: 1,
+  callId: ToolCallId.make("call-1"),
+  toolName: "charge",
+};
+const prepared: RunRecord = {
+  ...call,
+  _tag: "ToolCallPrepared",
+  executionClass: "uncertain",
+  parametersDigest: Digest.make("0".repeat(64)),
+  idempotencyKey: "key",
+  attempt: 1,
+};
+const settled: RunRecord = {
+  ...call,
+  _tag: "ToolCallSettled",
+  kind: "succeeded",
+  result: null,
+  isFailure: false,
+  originalBytes: 4,
+  source: "handler",
+  endedAt: 1,
+};
+
+const makeHost = () => {
+  const seen: Array<string> = [];
+  const gate = makeDrainGate();
+  const durability = gate.guard(
+    RunDurability.of({
+      record: (records) => Effect.sync(() => void seen.push(...records.map(({ _tag }) => _tag))),
+      emit: (event) => Effect.sync(() => void seen.push(event._tag)),
+      answers: () => Effect.succeed([]),
+      noteToolExposure: () => Effect.void,
+      postponesPassing: true,
+      now: Effect.succeed(0),
+    }),
+  );
+  return { seen, gate, durability };
+};
+
+describe("a host that stops", () => {
+  it.effect(
+    "starts no call and asks no model once it is closing, and what it holds can be interrupted",
+    () =>
+      Effect.gen(function* () {
+        const { seen, gate, durability } = makeHost();
+        yield* gate.close(1_000);
+        // Where calls are prepared nothing may be interrupted; the hold must be.
+        const held = yield* Effect.forkChild(Effect.uninterruptible(durability.record([prepared])));
+        const asking = yield* Effect.forkChild(
+          durability.emit({ _tag: "ModelRequested", turn: 1 }),
+        );
+        yield* TestClock.adjust("10 seconds");
+        assert.deepStrictEqual(seen, []);
+        yield* Fiber.interrupt(held);
+        yield* Fiber.interrupt(asking);
+      }),
+  );
+
+  it.effect("waits for the call in flight and lets its result be recorded", () =>
+    Effect.gen(function* () {
+      const { seen, gate, durability } = makeHost();
+      yield* durability.record([prepared]);
+      const closing = yield* Effect.forkChild(gate.close(3_000));
+      yield* TestClock.adjust("1 second");
+      assert.isUndefined(closing.pollUnsafe());
+      yield* durability.record([settled]);
+      yield* TestClock.adjust("100 millis");
+      assert.isDefined(closing.pollUnsafe());
+      assert.deepStrictEqual(seen, ["ToolCallPrepared", "ToolCallSettled"]);
+    }),
+  );
+
+  it.effect("does not wait longer than it was told", () =>
+    Effect.gen(function* () {
+      const { gate, durability } = makeHost();
+      yield* durability.record([prepared]);
+      const closing = yield* Effect.forkChild(gate.close(3_000));
+      yield* TestClock.adjust("3 seconds");
+      assert.isDefined(closing.pollUnsafe());
+    }),
+  );
+});
