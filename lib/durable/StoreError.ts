@@ -3,8 +3,9 @@ import { Digest, Epoch } from "../contract/ids.ts";
 
 /**
  * The store could not answer. `retryable` says that the transition is safe to
- * try again as it is (serialization failure, deadlock, lost connection before
- * COMMIT was sent, full pool); what was asked did not happen half (PG-08).
+ * try again as it is (serialization failure, deadlock, lost connection, full
+ * pool): it happened whole or not at all, and the transitions are made so that
+ * asking again changes nothing twice (PG-02, PG-08).
  */
 export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   operation: Schema.String,

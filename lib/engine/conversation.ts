@@ -40,7 +40,7 @@ const toolMessage = (turn: TurnEvidence): ReadonlyArray<Encoded> => {
   return content.length === 0 ? [] : [{ role: "tool", content }];
 };
 
-/** Every turn up to `before` whose batch is complete. */
+/** Every turn with its results; the caller leaves out batches that never completed (B-06). */
 const turnMessages = (evidence: RunEvidence): ReadonlyArray<Encoded> =>
   evidence.turns.flatMap((turn) => [...assistantMessage(turn), ...toolMessage(turn)]);
 
