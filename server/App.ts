@@ -124,7 +124,7 @@ const makeWorkerId = Effect.gen(function* () {
 });
 
 /** How long calls in flight may take to end when the host stops; the launcher ends everything at 5 s. */
-const drainMillis = 3_000;
+const drainMillis = 1_500;
 
 /** Threads are placed, driven, swept and counted; `Wakes` is what the API rings. */
 const workLayer = Layer.unwrap(
@@ -176,7 +176,7 @@ const listening = Effect.gen(function* () {
   const pages = yield* nextPages({ folder: packageRoot, development, host, port });
   const services = yield* Effect.context<ApiServices>();
   const bound = yield* startServer(
-    { host, port, development, pages },
+    { host, port, development, pages, graceMillis: 500 },
     apiRoutes.pipe(Layer.provide(Layer.succeedContext(services))),
   );
   const origin = Option.getOrElse(publicUrl, () => `http://${host}:${bound.port}`);

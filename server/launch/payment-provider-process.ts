@@ -4,7 +4,7 @@
  */
 import { isAlive } from "#server/postgres/embedded/postmaster-pid.ts";
 
-const patienceMillis = 2_000;
+const patienceMillis = 1_000;
 const parent = Number(process.argv[2]);
 
 const endSoon = () => {
