@@ -10,6 +10,7 @@ const rooms = [
   "server",
   "tests",
   "scripts",
+  "bench",
   "docs",
   "migrations",
   ".ci",

@@ -21,7 +21,7 @@ interface IndexedTool {
 /**
  * BM25 over four fields. A namespace names the system a person thinks of ("GitHub"), so it weighs most,
  * then the name; parameters break ties. Word beginnings and mistyped words count a third, so that an exact
- * word always wins. Chosen on LiveMCPBench, see tests/bench/discovery.ts.
+ * word always wins. Chosen on LiveMCPBench, see bench/discovery.
  */
 const ranking: SearchOptions = {
   combineWith: "OR",

@@ -2,7 +2,7 @@
  * What an uncertain call costs on a database with fsync on: prepare and settle, beside two bare
  * commits on one connection, in alternating rounds.
  *
- *     npx tsx tests/bench/append.ts postgres://user@host/empty-database
+ *     npm run bench -- durable postgres://user@host/empty-database
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection";
 import * as Effect from "effect/Effect";

@@ -1,7 +1,7 @@
 /**
  * Discovery on LiveMCPBench: how many of the tools that people said they needed are among the first eight.
  *
- *   npx tsx tests/bench/discovery.ts --data FOLDER
+ *   npm run bench -- discovery --data FOLDER
  *
  * FOLDER holds catalogue.json and annotations.json. Each query goes through the handler of a discovery
  * tool, as in a run. Reported per search: recall at 8 for whole questions (mean share of a question's tools)
