@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- NAME [options]`: runs `bench/NAME/main.ts`. Without a name, or with one that does not exist,
- * it prints the list. A bench with peers of its own has them installed first, into its own folder.
+ * it prints the list. A bench with peers has them installed first, into `bench/NAME/peers`.
  */
 import path from "node:path";
 import { spawnSync } from "node:child_process";
@@ -22,8 +22,9 @@ const main = () => {
     return name === undefined ? 0 : 1;
   }
   const folder = path.join(root, "bench", name);
-  if (needsInstall(folder)) {
-    const code = spawn("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder);
+  const peers = path.join(folder, "peers");
+  if (needsInstall(peers)) {
+    const code = spawn("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], peers);
     if (code !== 0) return code;
   }
   // From the root, so that paths among the options mean what they mean to the person who typed them.

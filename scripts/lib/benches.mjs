@@ -28,8 +28,8 @@ export const describeBenches = (benches) => {
 };
 
 /**
- * A bench may compare us with packages that the product does not depend on. They live in its own folder, and
- * npm leaves a copy of the lock file there, so an older copy means that they must be installed again.
+ * A bench may compare us with packages that the product does not depend on. They live in its folder `peers`, a
+ * package of its own (so that `#lib/...` still means ours beside it), and npm leaves a copy of the lock file there, so an older copy means that they must be installed again.
  */
 export const needsInstall = (folder) => {
   const lock = path.join(folder, "package-lock.json");

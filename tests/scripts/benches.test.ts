@@ -51,7 +51,7 @@ describe("the benches of `npm run bench`", () => {
 
   it("name no registry host in a committed lock file", () => {
     for (const { name } of listBenches(path.join(root, "bench"))) {
-      const lock = path.join(root, "bench", name, "package-lock.json");
+      const lock = path.join(root, "bench", name, "peers/package-lock.json");
       if (existsSync(lock)) expect(readFileSync(lock, "utf8")).not.toMatch(/"resolved": "http/);
     }
   });
