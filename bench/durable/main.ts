@@ -1,111 +1,116 @@
 /**
- * What an uncertain call costs on a database with fsync on: prepare and settle, beside two bare
- * commits on one connection, in alternating rounds.
+ * What a durable tool call costs, beside two bare commits, DBOS and Restate, in alternating rounds of one run.
  *
- *     npm run bench -- durable postgres://user@host/empty-database
+ *     npm run bench -- durable [--rounds 9] [--calls 100] [--without-peers]
  */
-import * as PgConnection from "@effect/sql-pg/PgConnection";
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
 import * as Effect from "effect/Effect";
-import * as Layer from "effect/Layer";
-import * as Redacted from "effect/Redacted";
-import * as SqlClient from "effect/unstable/sql/SqlClient";
-import { Journal } from "#lib/durable/Journal.ts";
-import * as Migrations from "#server/postgres/Migrations.ts";
-import { recordsOf } from "#tests/postgres/records.ts";
-import { adapters, claimed, started, TestUrl } from "#tests/postgres/store.ts";
+import { bareCommits } from "./floor.ts";
+import { ourHost } from "./our-host.ts";
+import { median, quantile } from "./statistics.ts";
+import { benchServer } from "./server.ts";
 
-const callsPerRound = 100;
-const callsPerTurn = 200;
-const rounds = 9;
+interface Peer {
+  readonly runCalls: (count: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
 
-const median = (values: ReadonlyArray<number>): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "9" },
+    calls: { type: "string", default: "100" },
+    "without-peers": { type: "boolean", default: false },
+  },
+});
+const rounds = Math.max(7, Number(values.rounds));
+const calls = Math.max(10, Number(values.calls));
 
-const timed = <A, E, R>(times: number, effect: (index: number) => Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const millis: Array<number> = [];
-    for (let index = 0; index < times; index++) {
-      const from = performance.now();
-      yield* effect(index);
-      millis.push(performance.now() - from);
-    }
-    return median(millis);
-  });
-
-const measure = Effect.fnUntraced(function* (url: string) {
-  const sql = yield* SqlClient.SqlClient;
-  yield* Migrations.run();
-  yield* sql`CREATE TABLE floor_rows (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text)`;
-  const connection = yield* PgConnection.make({ url: Redacted.make(url) });
-  const commit = connection.query("INSERT INTO floor_rows (body) VALUES ($1)", ["x".repeat(200)]);
-  const { place, writer } = yield* started();
-  const of = recordsOf(place);
-  const idOf = (call: number) => ({
-    id: `c${call % callsPerTurn}`,
-    turn: 1 + Math.floor(call / callsPerTurn),
-  });
-  yield* writer.append([of.opened(), of.attempt()]);
-  for (let turn = 1; turn <= Math.ceil(((rounds + 1) * callsPerRound) / callsPerTurn); turn++) {
-    yield* writer.append([
-      of.turn(
-        Array.from({ length: callsPerTurn }, (_, index) => `c${index}`),
-        { turn },
-      ),
-    ]);
-  }
-  let call = 0;
-  const floor = timed(callsPerRound, () => Effect.andThen(commit, commit));
-  const ours = timed(callsPerRound, () => {
-    const { id, turn } = idOf(call++);
-    return Effect.andThen(
-      writer.append([of.prepared(id, 1, turn)]),
-      writer.append([{ ...of.settled(id), turn }]),
-    );
-  });
-  const ratios: Array<number> = [];
-  for (let round = 0; round < rounds; round++) {
-    const first = round % 2 === 0 ? yield* floor : yield* ours;
-    const second = round % 2 === 0 ? yield* ours : yield* floor;
-    const [bare, call_] = round % 2 === 0 ? [first, second] : [second, first];
-    if (round > 0) ratios.push(call_ / bare);
-    console.log(
-      `round ${round}: two commits ${bare.toFixed(2)} ms, prepare + settle ${call_.toFixed(2)} ms`,
-    );
-  }
-  console.log(`median ratio ${median(ratios).toFixed(2)}`);
-
-  // The server flushes the counters of a connection that has been idle for ten seconds.
-  const counters = Effect.andThen(
-    Effect.sleep("11 seconds"),
-    sql`SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 AS bytes, xact_commit::int AS commits
-      FROM pg_stat_database WHERE datname = current_database()`,
+/** Peers are plain JavaScript in a folder of their own, installed only for this bench. */
+const peer = Effect.fnUntraced(function* (start: () => Promise<Peer>) {
+  const started = yield* Effect.acquireRelease(Effect.promise(start), (made) =>
+    Effect.promise(() => made.stop()),
   );
-  const spent = Effect.fnUntraced(function* (
-    what: string,
-    calls: number,
-    work: Effect.Effect<unknown, unknown, Journal>,
-  ) {
-    const [before] = yield* counters;
-    const from = performance.now();
-    yield* Effect.orDie(work);
-    const millis = performance.now() - from;
-    const [after] = yield* counters;
-    const per = (column: "bytes" | "commits") =>
-      (Number(after?.[column]) - Number(before?.[column])) / calls;
-    console.log(
-      `${what}: ${millis.toFixed(0)} ms, per call ${per("commits").toFixed(2)} commits (assigner and scans included) and ${per("bytes").toFixed(0)} bytes of WAL`,
-    );
-  });
-  yield* spent("100 calls, prepare + settle", callsPerRound, ours);
-  const batch = Array.from({ length: 50 }, (_, index) => of.prepared(`c${index}`));
-  yield* spent("50 prepared in one append", 50, writer.append(batch));
-
-  const resume = yield* timed(5, () => claimed(place));
-  const { records } = yield* claimed(place);
-  console.log(`claim with ${records.length} records: ${resume.toFixed(1)} ms`);
+  return (count: number) =>
+    Effect.promise(async () => {
+      const from = performance.now();
+      await started.runCalls(count);
+      return (performance.now() - from) / count;
+    });
 });
 
-const [url] = process.argv.slice(2);
-if (url === undefined) throw new Error("name a database");
-const layer = adapters.pipe(Layer.provideMerge(Layer.succeed(TestUrl, url)));
-await Effect.runPromise(Effect.scoped(measure(url)).pipe(Effect.provide(layer)));
+const startDbos = async (url: string): Promise<Peer> => {
+  const file = new URL("./peers/dbos.mjs", import.meta.url).href;
+  return ((await import(file)) as { startDbos: (url: string) => Promise<Peer> }).startDbos(url);
+};
+
+const startRestate = async (): Promise<Peer> => {
+  const file = new URL("./peers/restate.mjs", import.meta.url).href;
+  return ((await import(file)) as { startRestate: () => Promise<Peer> }).startRestate();
+};
+
+const line = (name: string, millis: number, floor: number) =>
+  console.log(
+    `  ${name.padEnd(44)} ${millis.toFixed(3).padStart(8)} ms ${(millis / floor).toFixed(2).padStart(7)} x floor`,
+  );
+
+const measure = Effect.gen(function* () {
+  const server = yield* benchServer;
+  const ours = yield* ourHost(yield* server.makeDatabase("ours"));
+  const floor = yield* bareCommits(yield* server.makeDatabase("floor"));
+  const contenders: Array<readonly [string, (count: number) => Effect.Effect<number, unknown>]> = [
+    ["two bare commits, one connection (floor)", floor],
+    ["ours: uncertain call (prepare + settle)", (count) => ours.perCall("serial", "charge", count)],
+    ["ours: readonly call", (count) => ours.perCall("serial", "look", count)],
+    ["ours: uncertain call in batches of 50", () => ours.perCall("batch", "charge", 50)],
+  ];
+  if (!values["without-peers"]) {
+    const dbosUrl = yield* server.makeDatabase("dbos");
+    contenders.push(
+      ["DBOS: runStep", yield* peer(() => startDbos(dbosUrl))],
+      ["Restate: ctx.run", yield* peer(startRestate)],
+    );
+  }
+  const seen = new Map<string, Array<number>>(contenders.map(([name]) => [name, []]));
+  // Round 0 warms up and is not counted; every other round goes the other way round.
+  for (let round = 0; round <= rounds; round++) {
+    for (const [name, run] of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      const millis = yield* run(calls);
+      if (round > 0) seen.get(name)?.push(millis);
+    }
+  }
+  const medianOf = (name: string) => median(seen.get(name) ?? []);
+  const base = medianOf(contenders[0]?.[0] ?? "");
+  console.log(`median of ${rounds} rounds of ${calls} calls, per call:`);
+  for (const [name] of contenders) line(name, medianOf(name), base);
+
+  for (const [name, tool, agent, count] of [
+    ["uncertain", "charge", "serial", calls],
+    ["readonly", "look", "serial", calls],
+    ["uncertain in a batch of 50", "charge", "batch", 50],
+  ] as const) {
+    const before = yield* ours.spent;
+    yield* ours.perCall(agent, tool, count);
+    const after = yield* ours.spent;
+    const per = (key: "bytes" | "commits") => ((after[key] - before[key]) / count).toFixed(2);
+    console.log(
+      `ours, ${name}: per call ${per("commits")} commits (claim, event numbers and idle scans included) and ${per("bytes")} bytes of WAL`,
+    );
+  }
+
+  yield* ours.resume(1_000);
+  const resumed = yield* Effect.forEach(Array.from({ length: 5 }), () => ours.resume(1_000));
+  console.log(
+    `resuming a run with 1,000 recorded calls: median ${median(resumed).toFixed(0)} ms to the next model request (target: under 300)`,
+  );
+  yield* ours.starts(64);
+  const starts = (yield* Effect.forEach(Array.from({ length: 9 }), () => ours.starts(64))).flat();
+  console.log(
+    `64 runs started at once, to the first model request: median ${median(starts).toFixed(0)} ms, p95 ${quantile(starts, 0.95).toFixed(0)} ms (target: p95 under 50)`,
+  );
+  console.log(`load average ${loadavg()[0]?.toFixed(1)} on this machine at the end`);
+});
+
+// The bench is a program of its own, so this is its edge.
+await Effect.runPromise(Effect.scoped(measure));
+process.exit(0);
