@@ -289,8 +289,11 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
         { ...snapshot, asking: null },
         { state: "aborted", finishReason: "aborted", settledAt: at },
       );
+    case "ApprovalCounted":
+    case "ApprovalLookedAt":
     case "ApprovalExtended":
     case "ApprovalDelivered":
+    case "UnknownProbed":
     case "DenialAcknowledged":
     // Only a run without a durable host ends so: it is not in this log.
     case "RunInterrupted":

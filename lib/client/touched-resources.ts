@@ -48,9 +48,13 @@ const touched: Record<RunEventKind, ReadonlyArray<Resource>> = {
   ToolCallDenied: denied,
   ToolCallNotExecuted: moved,
   ToolCallUnknown: [...doubt, "approval"],
+  // Where the tool's rule lets the answer settle the call, no other event may say so.
+  UnknownProbed: [...doubt, "audit"],
   UnknownResolved: [...doubt, "audit"],
   ApprovalRequested: asked,
   ApprovalDecided: [...asked, "audit"],
+  ApprovalCounted: ["approval", "audit"],
+  ApprovalLookedAt: ["approval"],
   ApprovalExtended: [...asked, "audit"],
   ApprovalDelivered: ["run", "approval"],
   AuthorizationCheckFailed: [...denied, "diagnostics"],

@@ -25,6 +25,7 @@ import {
   ExecutionClass,
   FailureHandling,
   FailureMode,
+  ProbeFinding,
   RecoveryDecision,
   ResolutionKind,
   Risk,
@@ -69,8 +70,14 @@ const ToolCallDeclared = Schema.TaggedStruct("ToolCallDeclared", {
   parameters: Schema.Json,
   providerExecuted: Schema.Boolean,
   executionClass: ExecutionClass,
+  /** Set for a call inside another one; `index` is then its sequence index (CM-02). */
+  parentCallId: Schema.optionalKey(ToolCallId),
 });
-const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call, attempt: Schema.Int });
+const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
+  ...call,
+  attempt: Schema.Int,
+  parentCallId: Schema.optionalKey(ToolCallId),
+});
 const ToolProgress = Schema.TaggedStruct("ToolProgress", {
   ...call,
   index: Schema.Int,
@@ -106,6 +113,13 @@ const ToolCallUnknown = Schema.TaggedStruct("ToolCallUnknown", {
   unknownId: UnknownId,
   detail: Schema.String,
 });
+const UnknownProbed = Schema.TaggedStruct("UnknownProbed", {
+  ...call,
+  unknownId: UnknownId,
+  finding: ProbeFinding,
+  detail: Schema.String,
+  actor: Actor,
+});
 const UnknownResolved = Schema.TaggedStruct("UnknownResolved", {
   ...call,
   unknownId: UnknownId,
@@ -125,6 +139,20 @@ const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
   decision: Schema.Literals(["approved", "denied", "expired", "withdrawn"]),
   actor: Actor,
   reason: Schema.String,
+});
+/** One of several people who must approve has; the request stays pending. */
+const ApprovalCounted = Schema.TaggedStruct("ApprovalCounted", {
+  ...call,
+  requestId: ApprovalRequestId,
+  actor: Actor,
+  missing: Schema.Int,
+});
+/** Somebody opened a pending request; they are taken to read it until `until`. */
+const ApprovalLookedAt = Schema.TaggedStruct("ApprovalLookedAt", {
+  ...call,
+  requestId: ApprovalRequestId,
+  actor: Actor,
+  until: EpochMillis,
 });
 const ApprovalExtended = Schema.TaggedStruct("ApprovalExtended", {
   ...call,
@@ -182,9 +210,12 @@ export const RunEvent = Schema.Union([
   ToolCallDenied,
   ToolCallNotExecuted,
   ToolCallUnknown,
+  UnknownProbed,
   UnknownResolved,
   ApprovalRequested,
   ApprovalDecided,
+  ApprovalCounted,
+  ApprovalLookedAt,
   ApprovalExtended,
   ApprovalDelivered,
   AuthorizationCheckFailed,

@@ -45,6 +45,10 @@ export type ApprovalRequestId = typeof ApprovalRequestId.Type;
 export const UnknownId = opaqueId.pipe(Schema.brand("UnknownId"));
 export type UnknownId = typeof UnknownId.Type;
 
+/** One question to a destination about an effect in doubt. */
+export const ProbeId = opaqueId.pipe(Schema.brand("ProbeId"));
+export type ProbeId = typeof ProbeId.Type;
+
 /** One policy denial or authorization check error; a digest of (tenant, run, turn, call, kind). */
 export const DenialId = opaqueId.pipe(Schema.brand("DenialId"));
 export type DenialId = typeof DenialId.Type;

@@ -15,6 +15,7 @@ import {
   Digest,
   Epoch,
   EpochMillis,
+  ProbeId,
   RunId,
   SubmissionId,
   ToolCallId,
@@ -24,6 +25,7 @@ import {
   ExecutionClass,
   FailureHandling,
   FailureMode,
+  ProbeFinding,
   RecoveryDecision,
   ResolutionKind,
   RunOutcome,
@@ -56,6 +58,8 @@ export const DeclaredCall = Schema.Struct({
   /** Digest of the tool's contract when the call was declared (DU-19). */
   toolDigest: Digest,
   needsApproval: Schema.Boolean,
+  /** Set for a call that a program made inside this other call; `index` is then its sequence index (CM-02). */
+  parentCallId: Schema.optionalKey(ToolCallId),
 });
 export type DeclaredCall = typeof DeclaredCall.Type;
 
@@ -129,8 +133,13 @@ export const ApprovalDecided = Schema.TaggedStruct("ApprovalDecided", {
   ...call,
   requestId: ApprovalRequestId,
   decision: Schema.Literals(["approved", "denied", "expired"]),
+  /** Who gave the last answer that was needed. */
   actor: Actor,
+  /** Everybody who approved, where more than one person must. */
+  approvers: Schema.optionalKey(Schema.Array(Actor)),
   reason: Schema.String,
+  /** Other arguments that a denial suggests to the model, in the tool's own encoding. */
+  suggestion: Schema.optionalKey(Schema.Json),
   parametersDigest: Digest,
   decidedAt: EpochMillis,
 });
@@ -156,6 +165,27 @@ export const ToolCallPrepared = Schema.TaggedStruct("ToolCallPrepared", {
   executionClass: ExecutionClass,
   parametersDigest: Digest,
   idempotencyKey: Schema.String,
+  attempt: Schema.Int,
+  /** Set for a call inside another one. */
+  parentCallId: Schema.optionalKey(ToolCallId),
+});
+
+/**
+ * A program asked for a call inside a running one (CM-01). `declared` names its
+ * parent and its place; what came of it follows under its own call id.
+ */
+export const InnerCallDeclared = Schema.TaggedStruct("InnerCallDeclared", {
+  ...run,
+  turn: Schema.Int,
+  declared: DeclaredCall,
+});
+
+/** A named step inside one call succeeded; it is not run again for this call (DU-18). */
+export const StepRecorded = Schema.TaggedStruct("StepRecorded", {
+  ...call,
+  name: Schema.String,
+  /** Encoded by the step's own schema. */
+  result: Schema.Json,
   attempt: Schema.Int,
 });
 
@@ -187,6 +217,7 @@ export const ToolCallSettled = Schema.TaggedStruct("ToolCallSettled", {
     "approval",
     "resolution",
     "reconciler",
+    "probe",
     "drift",
   ]),
   startedAt: Schema.optionalKey(EpochMillis),
@@ -206,6 +237,23 @@ export const ToolCallUnknown = Schema.TaggedStruct("ToolCallUnknown", {
   detail: Schema.String,
   /** True when the run settles without an answer: listed for operators, nothing waits for it (DU-09). */
   afterSettlement: Schema.Boolean,
+});
+
+/** A destination was asked about an effect in doubt: evidence, which alone settles nothing. */
+export const UnknownProbed = Schema.TaggedStruct("UnknownProbed", {
+  ...call,
+  unknownId: UnknownId,
+  probeId: ProbeId,
+  finding: ProbeFinding,
+  detail: Schema.String,
+  /** What the destination gave as the call's result. */
+  result: Schema.optionalKey(Schema.Json),
+  isFailure: Schema.optionalKey(Schema.Boolean),
+  /** The tool's declared rule made the answer a resolution, whose record follows. */
+  settles: Schema.Boolean,
+  actor: Actor,
+  askedAt: EpochMillis,
+  answeredAt: EpochMillis,
 });
 
 export const UnknownResolved = Schema.TaggedStruct("UnknownResolved", {
@@ -268,9 +316,12 @@ export const RunRecord = Schema.Union([
   ApprovalDecided,
   AuthorizationDenied,
   AuthorizationCheckFailed,
+  InnerCallDeclared,
   ToolCallPrepared,
+  StepRecorded,
   ToolCallSettled,
   ToolCallUnknown,
+  UnknownProbed,
   UnknownResolved,
   AbortRequested,
   RunSuspended,

@@ -73,6 +73,16 @@ export const ResolutionKind = Schema.Literals([
 ]);
 export type ResolutionKind = typeof ResolutionKind.Type;
 
+/** What a tool's probe found out about an effect in doubt; only the first two are the destination's word. */
+export const ProbeFinding = Schema.Literals([
+  "found",
+  "not-found",
+  "inconclusive",
+  "failed",
+  "timed-out",
+]);
+export type ProbeFinding = typeof ProbeFinding.Type;
+
 /** What an operator may do; `admin` may do everything, `viewer` only look. */
 export const OperatorRole = Schema.Literals(["viewer", "decider", "operator", "admin"]);
 export type OperatorRole = typeof OperatorRole.Type;

@@ -8,9 +8,10 @@ import {
   ApprovalRequestId,
   DenialId,
   DiagnosticId,
+  ProbeId,
   type RunId,
   type TenantId,
-  type ToolCallId,
+  ToolCallId,
   UnknownId,
 } from "../contract/ids.ts";
 
@@ -39,11 +40,30 @@ export const approvalRequestIdOf = (position: CallPosition): ApprovalRequestId =
 export const unknownIdOf = (position: CallPosition, preparation: number): UnknownId =>
   UnknownId.make(`unk_${derive("unknown", position, String(preparation)).slice(0, 32)}`);
 
+/** `occasion` tells the questions about one effect apart: the attempt that asks, or the operator's command. */
+export const probeIdOf = (unknownId: UnknownId, occasion: string): ProbeId =>
+  ProbeId.make(`prb_${digestOf(["probe", unknownId, occasion]).slice(0, 32)}`);
+
 export const denialIdOf = (position: CallPosition, kind: "denial" | "check-error"): DenialId =>
   DenialId.make(`den_${derive("denial", position, kind).slice(0, 32)}`);
 
 export const diagnosticIdOf = (position: CallPosition, occasion: string): DiagnosticId =>
   DiagnosticId.make(`dia_${derive("diagnostic", position, occasion).slice(0, 32)}`);
+
+const innerPrefix = "inner_";
+
+/**
+ * The id of the call number `sequenceIndex` (from 0) that a program makes inside
+ * the call at `position` (CM-02). Made by the broker alone; the program never
+ * names one, and a model's response that carries an id of this form is refused.
+ */
+export const innerCallIdOf = (position: CallPosition, sequenceIndex: number): ToolCallId =>
+  ToolCallId.make(
+    `${innerPrefix}${derive("inner-call", position, String(sequenceIndex)).slice(0, 32)}`,
+  );
+
+/** Whether an id has the form that only the broker gives. */
+export const isInnerCallId = (callId: string): boolean => /^inner_[0-9a-f]{32}$/.test(callId);
 
 /**
  * The key a tool hands to the destination so that a repeated request acts once.

@@ -9,7 +9,13 @@ import { canonicalJson } from "../contract/json/canonical-json.ts";
 import type { Json } from "../contract/json/json.ts";
 import { utf8ByteLength } from "../contract/json/utf8.ts";
 import type { EventOf, RunEvent } from "../contract/events.ts";
-import type { FailureSummary, RecordOf, RunRecord, RunRecordKind } from "../contract/records.ts";
+import type {
+  DeclaredCall,
+  FailureSummary,
+  RecordOf,
+  RunRecord,
+  RunRecordKind,
+} from "../contract/records.ts";
 
 /** A JSON value longer than this many UTF-8 bytes is cut in events: 16 KiB. */
 export const maxEventValueBytes = 16_384;
@@ -47,6 +53,8 @@ const callOf = (
     | "ToolCallPrepared"
     | "ToolCallSettled"
     | "ToolCallUnknown"
+    | "UnknownProbed"
+    | "UnknownResolved"
     | "ApprovalRequested"
     | "ApprovalDecided"
     | "AuthorizationDenied"
@@ -103,6 +111,18 @@ const settledCall = (record: RecordOf<"ToolCallSettled">): RunEvent => {
   }
 };
 
+const declaredCall = (turn: number, call: DeclaredCall): EventOf<"ToolCallDeclared"> => ({
+  _tag: "ToolCallDeclared",
+  turn,
+  callId: call.callId,
+  toolName: call.toolName,
+  index: call.index,
+  parameters: cutValue(call.parameters),
+  providerExecuted: call.providerExecuted,
+  executionClass: call.executionClass,
+  ...(call.parentCallId === undefined ? {} : { parentCallId: call.parentCallId }),
+});
+
 const recordedTurn = (record: RecordOf<"TurnRecorded">): ReadonlyArray<RunEvent> => [
   {
     _tag: "TurnRecorded",
@@ -114,16 +134,7 @@ const recordedTurn = (record: RecordOf<"TurnRecorded">): ReadonlyArray<RunEvent>
     usage: record.usage,
     startedAt: record.startedAt,
   },
-  ...record.calls.map((call): EventOf<"ToolCallDeclared"> => ({
-    _tag: "ToolCallDeclared",
-    turn: record.turn,
-    callId: call.callId,
-    toolName: call.toolName,
-    index: call.index,
-    parameters: cutValue(call.parameters),
-    providerExecuted: call.providerExecuted,
-    executionClass: call.executionClass,
-  })),
+  ...record.calls.map((call) => declaredCall(record.turn, call)),
 ];
 
 const settledRun = (record: RecordOf<"RunSettled">): RunEvent => {
@@ -208,9 +219,17 @@ const eventsByKind: EventsOf = {
       denialId: record.denialId,
     },
   ],
+  InnerCallDeclared: (record) => [declaredCall(record.turn, record.declared)],
   ToolCallPrepared: (record) => [
-    { _tag: "ToolCallStarted", ...callOf(record), attempt: record.attempt },
+    {
+      _tag: "ToolCallStarted",
+      ...callOf(record),
+      attempt: record.attempt,
+      ...(record.parentCallId === undefined ? {} : { parentCallId: record.parentCallId }),
+    },
   ],
+  // Part of the call's own work: the records show it, the run's picture is about calls.
+  StepRecorded: () => [],
   ToolCallSettled: (record) => [settledCall(record)],
   ToolCallUnknown: (record) => [
     {
@@ -220,7 +239,29 @@ const eventsByKind: EventsOf = {
       detail: cutText(record.detail),
     },
   ],
-  UnknownResolved: () => [],
+  UnknownProbed: (record) => [
+    {
+      _tag: "UnknownProbed",
+      ...callOf(record),
+      unknownId: record.unknownId,
+      finding: record.finding,
+      detail: cutText(record.detail),
+      actor: record.actor,
+    },
+  ],
+  // A person's own transaction announced it; a rule has none that could have (DU-06).
+  UnknownResolved: (record) =>
+    record.actor.kind === "policy"
+      ? [
+          {
+            _tag: "UnknownResolved",
+            ...callOf(record),
+            unknownId: record.unknownId,
+            resolution: record.resolution,
+            actor: record.actor,
+          },
+        ]
+      : [],
   AbortRequested: () => [],
   RunSuspended: (record) => [{ _tag: "RunSuspended", waitingFor: record.waitingFor }],
   RunSettled: (record) => [settledRun(record)],

@@ -17,9 +17,15 @@ export interface CallEvidence {
   readonly preparations: number;
   readonly settled: RecordOf<"ToolCallSettled"> | undefined;
   readonly unknown: RecordOf<"ToolCallUnknown"> | undefined;
+  /** The newest answer of the destination about this doubt, where an attempt asked. */
+  readonly probed: RecordOf<"UnknownProbed"> | undefined;
   readonly resolved: RecordOf<"UnknownResolved"> | undefined;
   readonly denied: RecordOf<"AuthorizationDenied"> | undefined;
   readonly checkFailed: RecordOf<"AuthorizationCheckFailed"> | undefined;
+  /** What its steps gave so far, oldest first (DU-18). */
+  readonly steps: ReadonlyArray<RecordOf<"StepRecorded">>;
+  /** Calls that its program made, by sequence index; these have none themselves (CM-02). */
+  readonly inner: ReadonlyArray<CallEvidence>;
 }
 
 export interface TurnEvidence {
@@ -61,9 +67,12 @@ const undecided = (
   preparations: 0,
   settled: undefined,
   unknown: undefined,
+  probed: undefined,
   resolved: undefined,
   denied: undefined,
   checkFailed: undefined,
+  steps: [],
+  inner: [],
 });
 
 const updateCall = (
@@ -78,11 +87,27 @@ const updateCall = (
       : {
           ...turn,
           calls: turn.calls.map((call) =>
-            call.declared.callId === position.callId ? update(call) : call,
+            call.declared.callId === position.callId
+              ? update(call)
+              : call.inner.some((inner) => inner.declared.callId === position.callId)
+                ? { ...call, inner: call.inner.map((inner) => updateInner(inner, position, update)) }
+                : call,
           ),
         },
   ),
 });
+
+const updateInner = (
+  inner: CallEvidence,
+  position: { readonly callId: ToolCallId },
+  update: (call: CallEvidence) => CallEvidence,
+): CallEvidence => (inner.declared.callId === position.callId ? update(inner) : inner);
+
+/** A call inside another; declared once, however often its parent runs again (CM-02). */
+const addInner = (call: CallEvidence, declared: DeclaredCall): CallEvidence =>
+  call.inner.some((inner) => inner.declared.callId === declared.callId)
+    ? call
+    : { ...call, inner: [...call.inner, undecided(declared, [])] };
 
 /** Adds one record. A record about a call that was never declared changes nothing. */
 export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEvidence => {
@@ -111,6 +136,21 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
       return updateCall(evidence, record, (call) => ({ ...call, denied: record }));
     case "AuthorizationCheckFailed":
       return updateCall(evidence, record, (call) => ({ ...call, checkFailed: record }));
+    case "InnerCallDeclared": {
+      const { declared, turn } = record;
+      return declared.parentCallId === undefined
+        ? evidence
+        : updateCall(evidence, { turn, callId: declared.parentCallId }, (call) =>
+            addInner(call, declared),
+          );
+    }
+    case "StepRecorded":
+      // The first result of a step is the one (DU-18).
+      return updateCall(evidence, record, (call) =>
+        call.steps.some((step) => step.name === record.name)
+          ? call
+          : { ...call, steps: [...call.steps, record] },
+      );
     case "ToolCallPrepared":
       // A new preparation follows a resolution: what was in doubt before is answered.
       return updateCall(evidence, record, (call) => ({
@@ -118,6 +158,7 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
         prepared: record,
         preparations: call.preparations + 1,
         unknown: undefined,
+        probed: undefined,
         resolved: undefined,
       }));
     case "ToolCallSettled":
@@ -127,8 +168,11 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
       return updateCall(evidence, record, (call) => ({
         ...call,
         unknown: record,
+        probed: undefined,
         resolved: undefined,
       }));
+    case "UnknownProbed":
+      return updateCall(evidence, record, (call) => ({ ...call, probed: record }));
     case "UnknownResolved":
       return updateCall(evidence, record, (call) => ({
         ...call,
@@ -157,9 +201,13 @@ export const foldRecords = (
 export const isInDoubt = (call: CallEvidence): boolean =>
   call.prepared !== undefined && call.settled === undefined && call.resolved === undefined;
 
+/** Every call of a turn with the calls inside it, parents first. */
+export const withInner = (calls: ReadonlyArray<CallEvidence>): ReadonlyArray<CallEvidence> =>
+  calls.flatMap((call) => [call, ...call.inner]);
+
 /** Calls of a turn whose doubt nothing has recorded yet; a settlement records them (DU-09). */
 export const unrecordedDoubts = (turn: TurnEvidence | undefined): ReadonlyArray<CallEvidence> =>
-  turn?.calls.filter((call) => isInDoubt(call) && call.unknown === undefined) ?? [];
+  withInner(turn?.calls ?? []).filter((call) => isInDoubt(call) && call.unknown === undefined);
 
 /** The call waits for a person to answer its approval request. */
 export const awaitsDecision = (call: CallEvidence): boolean =>

@@ -17,7 +17,14 @@ import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import { rejectedCall, unreadable } from "./rejected-call.ts";
-import { addPart, completeResponse, makeDraft, type WholeResponse } from "./model-response.ts";
+import {
+  addPart,
+  completeResponse,
+  makeDraft,
+  partialResponse,
+  type ResponseDraft,
+  type WholeResponse,
+} from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
 import { storableArguments } from "./ToolArguments.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
@@ -35,6 +42,8 @@ export interface ModelRequest {
 /** A whole response and its assistant message in the form that later prompts replay. */
 export interface ModelTurnResponse extends WholeResponse {
   readonly response: ReadonlyArray<Json>;
+  /** Present when the response ended at a call that cannot be taken; nothing of its batch may start (B-02, F-07). */
+  readonly refusal: AgentToolCallRejected | undefined;
 }
 
 /** How often a request that failed for a passing reason is sent again; tools are never run again for it (R74). */
@@ -79,6 +88,15 @@ const assistantContent = Effect.fnUntraced(function* (
   return content;
 });
 
+const readDraft = Effect.fnUntraced(function* (
+  draft: ResponseDraft,
+  refusal: AgentToolCallRejected | undefined,
+): Effect.fn.Return<ModelTurnResponse, ModelProtocolError> {
+  const read = refusal === undefined ? completeResponse(draft) : partialResponse(draft);
+  if (Result.isFailure(read)) return yield* read.failure;
+  return { ...read.success, response: yield* assistantContent(read.success), refusal };
+});
+
 /** Passing reasons only: a response that was wrong is wrong again, and asking twice costs twice. */
 export const isTransient = (error: AiError.AiError): boolean => {
   switch (error.reason._tag) {
@@ -100,7 +118,7 @@ export const askModel = (
   request: ModelRequest,
 ): Effect.Effect<
   ModelTurnResponse,
-  AiError.AiError | ModelProtocolError | AgentToolCallRejected,
+  AiError.AiError | ModelProtocolError,
   LanguageModel.LanguageModel
 > =>
   Effect.gen(function* () {
@@ -119,7 +137,7 @@ export const askModel = (
         toolChoice: request.forbidTools || exposed.length === 0 ? "none" : "auto",
         disableToolCallResolution: true,
       }) as Stream.Stream<Response.AnyPart, AiError.AiError, LanguageModel.LanguageModel>;
-      yield* parts.pipe(
+      return yield* parts.pipe(
         // A provider's reader that throws has met a response it does not know; that is no defect of this run.
         Stream.catchDefect((defect) => Stream.fail(unreadable(defect))),
         Stream.runForEach((part) => {
@@ -127,11 +145,14 @@ export const askModel = (
           if (Result.isFailure(added)) return Effect.fail(added.failure);
           return part.type === "text-delta" ? request.onText(part.delta) : Effect.void;
         }),
-        Effect.mapError((error) => rejectedCall(request.tools, offered, draft, error) ?? error),
+        Effect.as(undefined),
+        // Upstream stops reading at such a call; what had arrived by then is still what the model declared.
+        Effect.catch((error) => {
+          const refusal = rejectedCall(request.tools, offered, draft, error);
+          return refusal === undefined ? Effect.fail(error) : Effect.succeed(refusal);
+        }),
+        Effect.flatMap((refusal) => readDraft(draft, refusal)),
       );
-      const whole = completeResponse(draft);
-      if (Result.isFailure(whole)) return yield* whole.failure;
-      return { ...whole.success, response: yield* assistantContent(whole.success) };
     });
     return yield* retryTransient(once, 0);
   });

@@ -8,6 +8,7 @@ import type { Json } from "#lib/contract/json/json.ts";
 import type { Actor, RunRecord } from "#lib/contract/records.ts";
 import type { ToolAuthorizationPolicy, ToolSchedulingPolicy } from "#lib/run-options.ts";
 import type { RunToolVisibility } from "#lib/tool-exposure.ts";
+import type { LostCall, ToolProbe } from "#lib/tool-probe.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
 
 /** Everything one attempt of one run is interpreted with; fixed when the attempt starts (S-04, Z-08, X-07). */
@@ -41,17 +42,10 @@ export interface RunContext {
   readonly services: Context.Context<never>;
   /** Asks each reconciler about a lost call; default says it cannot tell (DU-06). */
   readonly reconcile: (call: LostCall) => Effect.Effect<ReconcilerAnswer>;
+  /** Read-only questions to destinations, by tool name; none by default. */
+  readonly probes?: Readonly<Record<string, ToolProbe>>;
   /** Ends and awaits runs that are attached to this one, before it settles aborted or denied (SA-05); none by default. */
   readonly joinChildren?: Effect.Effect<void>;
-}
-
-/** A call that had started when its process was lost. */
-export interface LostCall {
-  readonly toolName: string;
-  readonly callId: string;
-  readonly turn: number;
-  readonly parameters: Json;
-  readonly idempotencyKey: string;
 }
 
 /** What a reconciler may say of a lost call (DU-06); `uncertain` is the default. */

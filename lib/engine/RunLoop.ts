@@ -27,7 +27,7 @@ import { answerRecords } from "./answer.ts";
 import { answeredRecords } from "./answered-calls.ts";
 import { executeBatch } from "./execute-batch.ts";
 import { withGuardedTracer } from "./guarded-tracer.ts";
-import { recoverCalls } from "./recover-calls.ts";
+import { probeUnknowns, recoverCalls } from "./recover-calls.ts";
 import type { RunContext } from "./RunContext.ts";
 import { isTransient } from "./ModelTurn.ts";
 import { AttemptPostponed, type DurabilityError, RunDurability } from "./RunDurability.ts";
@@ -243,9 +243,10 @@ const nextTurn = Effect.fnUntraced(function* (
   if (outcome._tag === "recorded")
     return yield* durability.record(outcome.records, outcome.diagnostics);
   if (outcome._tag === "out-of-budget") {
-    return yield* durability.record(
-      settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"),
-    );
+    return yield* durability.record([
+      ...outcome.records,
+      ...settlementRecords(context, undefined, [], budgetSettlement(outcome.error), "run-ended"),
+    ]);
   }
   if (
     durability.postponesPassing &&
@@ -364,6 +365,14 @@ const suspend = Effect.fnUntraced(function* (
     if (answers.length > 0) {
       yield* durability.record(answers);
       if (answers.length === requests.length) return undefined;
+    }
+  }
+  const turn = state.evidence.turns.at(-1);
+  if (waitingFor === "unknown" && turn !== undefined) {
+    const answers = yield* probeUnknowns(context, turn, durability.now);
+    if (answers.length > 0) {
+      yield* durability.record(answers);
+      return undefined;
     }
   }
   yield* durability.record([

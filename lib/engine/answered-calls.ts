@@ -1,8 +1,14 @@
 import { deniedResult, expiredResult } from "#lib/approval/result-text.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
+import type { Actor, RunRecord } from "#lib/contract/records.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import type { RunContext } from "./RunContext.ts";
 import { settledRejection, settledResolved, settledUnapproved } from "./settle-call.ts";
+
+/** Who settled the doubt: a person, the tool's reconciler, or the rule of its probe. */
+const sourceOf = (actor: Actor): "resolution" | "reconciler" | "probe" => {
+  if (actor.kind !== "policy") return "resolution";
+  return actor.id === "probe" ? "probe" : "reconciler";
+};
 
 /** Results of calls that validation, people or the clock answered; no handler runs for them (A-06, A-07, DU-08). */
 export const answeredRecords = (
@@ -25,11 +31,10 @@ export const answeredRecords = (
     // Stored with its response as a rule; a store that keeps only the rejection gives the same result again (F-08, F-09).
     if (call.rejection !== undefined) return [settledRejection(base, call.rejection.encodedError)];
     if (call.resolved?.resolution === "completed-with-result") {
-      const source = call.resolved.actor.kind === "policy" ? "reconciler" : "resolution";
       return [
         settledResolved(
           base,
-          source,
+          sourceOf(call.resolved.actor),
           call.resolved.result ?? null,
           call.resolved.isFailure ?? false,
         ),
@@ -38,7 +43,11 @@ export const answeredRecords = (
     switch (call.decided?.decision) {
       case "denied":
         return [
-          settledUnapproved(base, "denied-by-person", deniedResult(toolName, call.decided.reason)),
+          settledUnapproved(
+            base,
+            "denied-by-person",
+            deniedResult(toolName, call.decided.reason, call.decided.suggestion),
+          ),
         ];
       case "expired":
         return [settledUnapproved(base, "expired", expiredResult(toolName))];

@@ -6,8 +6,8 @@ import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import type { ApprovalPolicyError } from "#lib/agent-error.ts";
 import type { RunEvent } from "#lib/contract/events.ts";
-import type { Actor, RecordOf, RunRecord } from "#lib/contract/records.ts";
-import { resolveApprovals } from "#lib/approval/resolve-approvals.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
+import { type ApprovalOutcome, resolveApprovals } from "#lib/approval/resolve-approvals.ts";
 import type { ApprovalResolverShape } from "#lib/approval/ApprovalResolver.ts";
 import { eventsOf } from "#lib/durable/record-events.ts";
 import { RunDurability } from "./RunDurability.ts";
@@ -29,30 +29,23 @@ const answersBy =
       return requests.flatMap((requested, index): ReadonlyArray<RecordOf<"ApprovalDecided">> => {
         const outcome = outcomes[index];
         if (outcome === undefined || outcome._tag === "unresolved") return [];
-        return [
-          decision(
-            requested,
-            outcome._tag,
-            outcome.actor,
-            outcome._tag === "expired" ? "" : outcome.reason,
-            decidedAt,
-          ),
-        ];
+        return [decision(requested, outcome, decidedAt)];
       });
     });
 
 const decision = (
   { request, ...call }: RecordOf<"ApprovalRequested">,
-  verdict: "approved" | "denied" | "expired",
-  actor: Actor,
-  reason: string,
+  outcome: Exclude<ApprovalOutcome, { readonly _tag: "unresolved" }>,
   decidedAt: number,
 ): RecordOf<"ApprovalDecided"> => ({
   ...call,
   _tag: "ApprovalDecided",
-  decision: verdict,
-  actor,
-  reason,
+  decision: outcome._tag,
+  actor: outcome.actor,
+  ...(outcome._tag === "approved" && outcome.approvers !== undefined && outcome.approvers.length > 1
+    ? { approvers: outcome.approvers }
+    : {}),
+  reason: outcome._tag === "expired" ? "" : outcome.reason,
   parametersDigest: request.parametersDigest,
   decidedAt,
 });

@@ -4,10 +4,11 @@
  * kept (B-01, B-10, T-17). Pure: a fold over parts and one verdict at the end.
  */
 import * as Result from "effect/Result";
-import type * as Response from "effect/unstable/ai/Response";
+import * as Response from "effect/unstable/ai/Response";
 import { ModelProtocolError } from "#lib/agent-error.ts";
 import { ToolCallId } from "#lib/contract/ids.ts";
 import type { TokenUsage } from "#lib/contract/records.ts";
+import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
 import * as Schema from "effect/Schema";
 
@@ -152,6 +153,49 @@ const take = (
   }
 };
 
+/**
+ * What had arrived of a response when its reader met a call that it could not
+ * take: everything is kept to be shown, the calls whose arguments had begun too,
+ * and nothing of it may be acted on (B-09, F-07).
+ */
+export const partialResponse = (
+  draft: ResponseDraft,
+): Result.Result<WholeResponse, ModelProtocolError> => {
+  const whole = wholeCalls(draft);
+  const known = new Set(whole.map(({ callId }) => callId));
+  const begun = [...draft.begun]
+    .filter(([callId]) => !known.has(callId))
+    .map(([callId, toolName]): RawCall => {
+      const argumentsText = draft.argumentTexts.get(callId)?.join("") ?? "";
+      const params = Result.getOrElse(parseJson(argumentsText), () => null);
+      return { callId, toolName, argumentsText, params, providerExecuted: false };
+    });
+  const begunParts = begun.map(({ callId, toolName, params }) =>
+    Response.makePart("tool-call", {
+      id: callId,
+      name: toolName,
+      params,
+      providerExecuted: false,
+    }),
+  );
+  return responseOf(draft, [...draft.parts, ...begunParts], [...whole, ...begun]);
+};
+
+const wholeCalls = (draft: ResponseDraft): ReadonlyArray<RawCall> =>
+  draft.parts.flatMap((part): ReadonlyArray<RawCall> =>
+    part.type === "tool-call"
+      ? [
+          {
+            callId: part.id,
+            toolName: part.name,
+            argumentsText: draft.argumentTexts.get(part.id)?.join(""),
+            params: part.params,
+            providerExecuted: part.providerExecuted === true,
+          },
+        ]
+      : [],
+  );
+
 const incompatible: ReadonlySet<string> = new Set(["length", "content-filter", "error"]);
 
 /** The verdict once the stream has ended (B-01, R36, R59). */
@@ -176,21 +220,18 @@ export const completeResponse = (
       `The model stopped with "${draft.finishReason}", so its response is not complete. No tool call of it was started.`,
     );
   }
-  const calls = draft.parts.flatMap((part): ReadonlyArray<RawCall> =>
-    part.type === "tool-call"
-      ? [
-          {
-            callId: part.id,
-            toolName: part.name,
-            argumentsText: draft.argumentTexts.get(part.id)?.join(""),
-            params: part.params,
-            providerExecuted: part.providerExecuted === true,
-          },
-        ]
-      : [],
-  );
+  const calls = wholeCalls(draft);
   const lost = lostCall(draft, calls);
   if (lost !== undefined) return refuse("incomplete-response", lost);
+  return responseOf(draft, draft.parts, calls);
+};
+
+/** Ids are checked before anything is looked up by them (T-17). */
+const responseOf = (
+  draft: ResponseDraft,
+  parts: WholeResponse["parts"],
+  calls: WholeResponse["calls"],
+): Result.Result<WholeResponse, ModelProtocolError> => {
   const seen = new Set<string>();
   for (const { callId } of calls) {
     if (!Schema.is(ToolCallId)(callId)) {
@@ -208,7 +249,7 @@ export const completeResponse = (
     seen.add(callId);
   }
   return Result.succeed({
-    parts: draft.parts,
+    parts,
     calls,
     text: textOf(draft.parts),
     finishReason: draft.finishReason,

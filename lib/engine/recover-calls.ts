@@ -1,20 +1,33 @@
 /**
  * Calls that had started when their process was lost (DU-04 to DU-06). The
- * verdict follows from the class; a reconciler may prove more. Nothing here runs
- * a handler, and no doubt is ever turned into a failure.
+ * verdict follows from the class; a reconciler may prove more, and so may the
+ * answer of a probe whose rule says so. Nothing here runs a handler, and no doubt
+ * is ever turned into a failure.
  */
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import type { Actor, RecordOf, RunRecord } from "#lib/contract/records.ts";
-import { idempotencyKeyOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
+import { idempotencyKeyOf, probeIdOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import type { LostCall } from "#lib/tool-probe.ts";
+import { askProbe, settleByRule } from "./ask-probe.ts";
+import { checkResult } from "./check-result.ts";
 import type { ReconcilerAnswer, RunContext } from "./RunContext.ts";
+import { driftOf } from "./stored-calls.ts";
 
 const positionOf = (context: RunContext, turn: number, call: CallEvidence) => ({
   tenantId: context.tenantId,
   runId: context.runId,
   turn,
   callId: call.declared.callId,
+});
+
+const lostCallOf = (context: RunContext, turn: number, call: CallEvidence): LostCall => ({
+  toolName: call.declared.toolName,
+  callId: call.declared.callId,
+  turn,
+  parameters: call.declared.effectiveParameters ?? null,
+  idempotencyKey: idempotencyKeyOf(positionOf(context, turn, call)),
 });
 
 /** The record that puts a call in front of a person. */
@@ -41,13 +54,30 @@ export const unknownRecord = (
 const reconcilerTimeout = "30 seconds";
 
 const reconcilerActor: Actor = { kind: "policy", id: "reconciler", name: "Reconciler" };
+/** Also the resolver of what a probe's rule settles. */
+const probeActor: Actor = { kind: "policy", id: "probe", name: "Probe" };
+
+/** A reconciler's word, or that it is not good enough to be one. */
+interface Verdict {
+  readonly answer: ReconcilerAnswer;
+  /** Why a word was not taken, for the person who has to settle the call now. */
+  readonly refused?: string;
+}
+
+const uncertain: ReconcilerAnswer = { _tag: "uncertain" };
+
+const resolutions = {
+  "never-started": "never-happened",
+  "safe-to-retry": "safe-to-retry",
+  completed: "completed-with-result",
+} as const;
 
 /** The doubt is always recorded first; a reconciler's word answers it, as a person's would. */
 const verdictRecords = (
   context: RunContext,
   turn: number,
   call: CallEvidence,
-  answer: ReconcilerAnswer,
+  { answer, refused }: Verdict,
   now: number,
 ): ReadonlyArray<RunRecord> => {
   const unknown = unknownRecord(
@@ -55,7 +85,7 @@ const verdictRecords = (
     turn,
     call,
     "process-lost",
-    `The process that ran this call was lost after attempt ${call.prepared?.attempt ?? 0} had started it, and no result was recorded.`,
+    `The process that ran this call was lost after attempt ${call.prepared?.attempt ?? 0} had started it, and no result was recorded.${refused === undefined ? "" : ` ${refused}`}`,
     false,
   );
   if (answer._tag === "uncertain") return [unknown];
@@ -66,12 +96,7 @@ const verdictRecords = (
     callId: call.declared.callId,
     toolName: call.declared.toolName,
     unknownId: unknownIdOf(positionOf(context, turn, call), call.preparations),
-    resolution:
-      answer._tag === "never-started"
-        ? "never-happened"
-        : answer._tag === "safe-to-retry"
-          ? "safe-to-retry"
-          : "completed-with-result",
+    resolution: resolutions[answer._tag],
     ...(answer._tag === "completed" ? { result: answer.result, isFailure: answer.isFailure } : {}),
     actor: reconcilerActor,
     reason: "The tool's reconciler answered.",
@@ -79,6 +104,23 @@ const verdictRecords = (
     resolvedAt: now,
   };
   return [unknown, resolved];
+};
+
+/** A completed call's result meets the tool's schema, or it is no proof (DU-06). */
+const judge = (
+  context: RunContext,
+  call: CallEvidence,
+  answer: ReconcilerAnswer,
+): Effect.Effect<Verdict> => {
+  const tool = context.definition.toolkit.tools[call.declared.toolName];
+  if (answer._tag !== "completed" || tool === undefined) return Effect.succeed({ answer });
+  return Effect.match(checkResult(tool, answer.result, answer.isFailure), {
+    onSuccess: (): Verdict => ({ answer }),
+    onFailure: (words): Verdict => ({
+      answer: uncertain,
+      refused: `Its reconciler gave a result that was not taken: ${words}`,
+    }),
+  });
 };
 
 /** Decides about every lost call of a batch: the records that say so, in declaration order. */
@@ -89,22 +131,88 @@ export const recoverCalls = Effect.fnUntraced(function* (
   now: number,
 ): Effect.fn.Return<ReadonlyArray<RunRecord>> {
   const number = turn.recorded.turn;
-  const verdicts = yield* Effect.forEach(calls, (call) =>
-    context
-      .reconcile({
-        toolName: call.declared.toolName,
-        callId: call.declared.callId,
-        turn: number,
-        parameters: call.declared.effectiveParameters ?? null,
-        idempotencyKey: idempotencyKeyOf(positionOf(context, number, call)),
-      })
-      .pipe(
-        Effect.timeoutOption(reconcilerTimeout),
-        Effect.map(Option.getOrElse((): ReconcilerAnswer => ({ _tag: "uncertain" }))),
-        // A reconciler that breaks or does not answer leaves the call open; it never guesses (DU-06).
-        Effect.catchDefect(() => Effect.succeed<ReconcilerAnswer>({ _tag: "uncertain" })),
-        Effect.map((answer) => verdictRecords(context, number, call, answer, now)),
-      ),
-  );
+  const verdicts = yield* Effect.forEach(calls, (call) => {
+    const drift = driftOf(context, call);
+    // A reconciler of another contract does not speak for this call (DU-19).
+    if (drift !== undefined)
+      return Effect.succeed(
+        verdictRecords(context, number, call, { answer: uncertain, refused: drift }, now),
+      );
+    return context.reconcile(lostCallOf(context, number, call)).pipe(
+      Effect.timeoutOption(reconcilerTimeout),
+      Effect.map(Option.getOrElse(() => uncertain)),
+      // A reconciler that breaks or does not answer leaves the call open; it never guesses (DU-06).
+      Effect.catchDefect(() => Effect.succeed(uncertain)),
+      Effect.flatMap((answer) => judge(context, call, answer)),
+      Effect.map((verdict) => verdictRecords(context, number, call, verdict, now)),
+    );
+  });
   return verdicts.flat();
 });
+
+/**
+ * Asks the probes of everything in the last turn that is in doubt, open and not
+ * asked about yet: once per doubt, before the attempt lets go. What an attempt
+ * cannot ask any more, an operator can.
+ */
+export const probeUnknowns = Effect.fnUntraced(function* (
+  context: RunContext,
+  turn: TurnEvidence,
+  now: Effect.Effect<number>,
+): Effect.fn.Return<ReadonlyArray<RunRecord>> {
+  const number = turn.recorded.turn;
+  const records = yield* Effect.forEach(
+    turn.calls,
+    (call) => {
+      const { callId, toolName } = call.declared;
+      const { probes = {} } = context;
+      const probe = Object.hasOwn(probes, toolName) ? probes[toolName] : undefined;
+      const tool = context.definition.toolkit.tools[toolName];
+      const { unknown } = call;
+      const isOpen =
+        unknown !== undefined && call.resolved === undefined && call.settled === undefined;
+      if (!isOpen || call.probed !== undefined || probe === undefined || tool === undefined)
+        return Effect.succeed([]);
+      if (driftOf(context, call) !== undefined) return Effect.succeed([]);
+      return Effect.gen(function* () {
+        const askedAt = yield* now;
+        const asked = yield* askProbe(probe, lostCallOf(context, number, call));
+        const { report, settles } = yield* settleByRule(tool, probe, asked);
+        const answeredAt = yield* now;
+        const about = {
+          runId: context.runId,
+          turn: number,
+          callId,
+          toolName,
+          unknownId: unknown.unknownId,
+          actor: probeActor,
+        };
+        const probed: RecordOf<"UnknownProbed"> = {
+          _tag: "UnknownProbed",
+          ...about,
+          ...report,
+          probeId: probeIdOf(unknown.unknownId, `attempt-${context.attempt}`),
+          settles: settles !== undefined,
+          askedAt,
+          answeredAt,
+        };
+        if (settles === undefined) return [probed];
+        const resolved: RecordOf<"UnknownResolved"> = {
+          _tag: "UnknownResolved",
+          ...about,
+          ...settles,
+          reason: probeReason(report.finding),
+          evidence: report.detail,
+          resolvedAt: answeredAt,
+        };
+        return [probed, resolved];
+      });
+    },
+    { concurrency: 4 },
+  );
+  return records.flat();
+});
+
+/** Why a probe's answer settled a call, in the words every resolution of that kind carries. */
+export const probeReason = (finding: "found" | "not-found" | (string & {})): string =>
+  `The tool's declared rule settles a call that its probe reports as ${finding}.`;

@@ -108,10 +108,10 @@ export const settledNotExecuted = (
   source,
 });
 
-/** An operator's or reconciler's word on an effect in doubt (DU-06, DU-08). */
+/** An operator's, reconciler's or probe rule's word on an effect in doubt (DU-06, DU-08). */
 export const settledResolved = (
   call: SettlementBase,
-  source: "resolution" | "reconciler",
+  source: "resolution" | "reconciler" | "probe",
   result: Json,
   isFailure: boolean,
 ): Settled => ({

@@ -7,9 +7,12 @@
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
+import { checkApprovers } from "#lib/approval/approver-rule.ts";
+import type { ApprovalRequestContent } from "#lib/contract/approval.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { JsonObject } from "#lib/contract/json/json.ts";
+import type { RecordOf } from "#lib/contract/records.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { withdrawnTools } from "#lib/exposure/resume-exposure.ts";
@@ -71,9 +74,22 @@ const approvalContradictionOf = ({
   if (decided === undefined) return undefined;
   if (decided.parametersDigest !== declared.parametersDigest)
     return "was decided for other arguments than it has now";
-  return decided.requestId === requested?.requestId
+  if (requested === undefined || decided.requestId !== requested.requestId)
+    return "has a decision that answers no request of it";
+  return isByEnoughPeople(requested.request, decided)
     ? undefined
-    : "has a decision that answers no request of it";
+    : "was approved by fewer people than it needs";
+};
+
+/** A rule of the host answers alone; people are counted (A-02, C041). */
+const isByEnoughPeople = (
+  request: ApprovalRequestContent,
+  decided: RecordOf<"ApprovalDecided">,
+): boolean => {
+  if (decided.decision !== "approved" || decided.actor.kind !== "operator") return true;
+  const approvers = decided.approvers ?? [decided.actor];
+  const ids = approvers.map(({ id }) => id);
+  return checkApprovers(request, ids)._tag === "granted";
 };
 
 /** Canonical arguments of a call in the stored assistant message, where the model wrote them. */
@@ -104,7 +120,8 @@ export const checkEvidence = (
   return Effect.void;
 };
 
-const driftOf = (context: RunContext, call: CallEvidence): string | undefined => {
+/** Why the registered tool is not the one that the call was declared for, if it is not (DU-19). */
+export const driftOf = (context: RunContext, call: CallEvidence): string | undefined => {
   const { tools } = context.definition.toolkit;
   const { toolName, toolDigest } = call.declared;
   const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;

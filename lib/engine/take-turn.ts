@@ -9,15 +9,10 @@ import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import * as Result from "effect/Result";
-import type * as AiError from "effect/unstable/ai/AiError";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Prompt from "effect/unstable/ai/Prompt";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
-import type {
-  AgentBudgetExceeded,
-  AgentToolCallRejected,
-  ModelProtocolError,
-} from "#lib/agent-error.ts";
+import type { AgentBudgetExceeded, AgentToolCallRejected } from "#lib/agent-error.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Json, JsonObject } from "#lib/contract/json/json.ts";
@@ -59,6 +54,8 @@ export type TurnOutcome =
   /** The run's time was used up while the model was being asked, or its last answer was none (F-14, RT-01). */
   | {
       readonly _tag: "out-of-budget";
+      /** The answer that was none, where there was one. */
+      readonly records: ReadonlyArray<RunRecord>;
       readonly error: AgentBudgetExceeded;
       readonly cause: Cause.Cause<unknown>;
     };
@@ -112,7 +109,7 @@ export const takeTurn = Effect.fnUntraced(function* (
       onText: makeTextObserver(turn, durability.emit),
     }).pipe(Effect.timeoutOption(timeToAnswer(plan, definition.policy, activeMillis))),
   );
-  if (Result.isFailure(asked)) return failedRequest(plan, asked.failure);
+  if (Result.isFailure(asked)) return failed("model-failure")(Cause.fail(asked.failure));
   if (Option.isNone(asked.success)) return outOfBudget(exhaustedTime(definition.policy));
   const response = asked.success.value;
   const recorded = (more: Partial<RecordOf<"TurnRecorded">>): RecordOf<"TurnRecorded"> => ({
@@ -131,16 +128,10 @@ export const takeTurn = Effect.fnUntraced(function* (
     ...more,
   });
   const checked = yield* Effect.result(
-    preflight(response.calls, definition.toolkit.tools, exposure.success.exposed, context.codec),
+    response.refusal ??
+      preflight(response.calls, definition.toolkit.tools, exposure.success.exposed, context.codec),
   );
-  if (Result.isFailure(checked)) {
-    const refusal = failureSummary(checked.failure, "AgentToolCallRejected");
-    return {
-      _tag: "recorded",
-      records: [recorded({ refusal })],
-      cause: Cause.fail(checked.failure),
-    };
-  }
+  if (Result.isFailure(checked)) return refusedTurn(plan, checked.failure, recorded);
   const now = yield* durability.now;
   if (exceedsCallBudget(context, evidence, response)) {
     return {
@@ -172,19 +163,23 @@ export const takeTurn = Effect.fnUntraced(function* (
   };
 });
 
-/** Why there is no response. A last answer that calls tools all the same leaves the budget as the reason (F-14). */
-const failedRequest = (
+/** Every call that was declared is recorded, and none of them may start. A last answer that calls tools all the same leaves the budget as the reason (B-09, F-07, F-14). */
+const refusedTurn = (
   plan: Asking,
-  error: AiError.AiError | ModelProtocolError | AgentToolCallRejected,
+  rejected: AgentToolCallRejected,
+  recorded: MakeTurn,
 ): TurnOutcome => {
-  if (error._tag !== "AgentToolCallRejected") return failed("model-failure")(Cause.fail(error));
+  const records = [recorded({ refusal: failureSummary(rejected, "AgentToolCallRejected") })];
   return plan._tag === "final-answer"
-    ? outOfBudget(plan.error)
-    : failed("refused")(Cause.fail(error));
+    ? { ...outOfBudget(plan.error), records }
+    : { _tag: "recorded", records, cause: Cause.fail(rejected) };
 };
 
-const outOfBudget = (error: AgentBudgetExceeded): TurnOutcome => ({
+const outOfBudget = (
+  error: AgentBudgetExceeded,
+): Extract<TurnOutcome, { readonly _tag: "out-of-budget" }> => ({
   _tag: "out-of-budget",
+  records: [],
   error,
   cause: Cause.fail(error),
 });

@@ -15,7 +15,7 @@ import { definitionDigestOf } from "#lib/agent/definition-digest.ts";
 import { ApprovalPolicy, type ApprovalPolicyShape } from "#lib/approval/ApprovalPolicy.ts";
 import type { AgentId, Digest } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import type { LostCall, ReconcilerAnswer, RunContext } from "#lib/engine/RunContext.ts";
+import type { ReconcilerAnswer, RunContext } from "#lib/engine/RunContext.ts";
 import {
   RunToolAuthorization,
   RunToolScheduling,
@@ -23,6 +23,7 @@ import {
   type ToolSchedulingPolicy,
 } from "#lib/run-options.ts";
 import { RunToolVisibility } from "#lib/tool-exposure.ts";
+import type { LostCall, ToolProbe } from "#lib/tool-probe.ts";
 
 /** A ready-made input that the console offers to try. */
 export interface AgentExample {
@@ -42,6 +43,7 @@ export interface RegisteredAgent {
   readonly services: Context.Context<never>;
   readonly examples: ReadonlyArray<AgentExample>;
   readonly reconcile: Reconciler;
+  readonly probes: Readonly<Record<string, ToolProbe>>;
 }
 
 /** What the host installed for every run, absence included. */
@@ -56,6 +58,8 @@ export interface HostPolicies {
 export interface RegisterOptions {
   readonly examples?: ReadonlyArray<AgentExample>;
   readonly reconcilers?: Readonly<Record<string, Reconciler>>;
+  /** Read-only questions to destinations, by tool name; asked once when an attempt finds a doubt, and by operators. */
+  readonly probes?: Readonly<Record<string, ToolProbe>>;
 }
 
 const uncertain: ReconcilerAnswer = { _tag: "uncertain" };
@@ -98,6 +102,7 @@ export const register = <
       services,
       examples: options.examples ?? [],
       reconcile: reconcileBy(options.reconcilers ?? {}),
+      probes: options.probes ?? {},
     };
   });
 

@@ -66,6 +66,7 @@ const contextOf = (
   resultBytes: agent.definition.policy.toolResultBounds.maxBytes,
   services: agent.services,
   reconcile: agent.reconcile,
+  probes: agent.probes,
 });
 
 const holdsAbort = (records: ReadonlyArray<RunRecord>): boolean =>

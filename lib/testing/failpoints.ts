@@ -23,6 +23,7 @@ const mutations = [
   "append:ToolCallPrepared",
   "append:ToolCallSettled",
   "append:ToolCallUnknown",
+  "append:UnknownProbed",
   "append:UnknownResolved",
   "append:AbortRequested",
   "append:RunSuspended",

@@ -6,7 +6,8 @@
 import { Effect, Option, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql";
 
-import type { LostCall, ReconcilerAnswer } from "#lib/engine/RunContext.ts";
+import type { ReconcilerAnswer } from "#lib/engine/RunContext.ts";
+import type { LostCall } from "#lib/tool-probe.ts";
 
 import { formatCents } from "./data/money.ts";
 import { PaymentProvider } from "./payment-provider/PaymentProvider.ts";

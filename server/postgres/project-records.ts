@@ -144,6 +144,10 @@ const projectKind: Project = {
       actor_id: columnName(record.actor.id),
       actor_name: columnName(record.actor.name),
       reason: columnText(record.reason),
+      suggestion:
+        record.suggestion === undefined
+          ? null
+          : Result.getOrThrow(encodeCanonicalJson(record.suggestion)),
       decided_ms: record.decidedAt,
     });
   },
@@ -213,6 +217,24 @@ const projectKind: Project = {
       unknown_sequence: sequence,
     });
   },
+  UnknownProbed: (draft, record, sequence) =>
+    draft.probes.push({
+      ...callColumns(record),
+      probe_id: record.probeId,
+      unknown_id: record.unknownId,
+      finding: record.finding,
+      detail: columnText(record.detail),
+      result:
+        record.result === undefined ? null : Result.getOrThrow(encodeCanonicalJson(record.result)),
+      result_is_failure: record.isFailure,
+      settles: record.settles,
+      asker_kind: record.actor.kind,
+      asker_id: columnName(record.actor.id),
+      asker_name: columnName(record.actor.name),
+      asked_ms: record.askedAt,
+      answered_ms: record.answeredAt,
+      record_sequence: sequence,
+    }),
   UnknownResolved: (draft, record) => {
     if (record.resolution === "never-happened" || record.resolution === "safe-to-retry") {
       draft.changeCall(record, { state: "queued" });

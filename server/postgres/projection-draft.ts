@@ -13,6 +13,8 @@ export interface ProjectionChanges {
   readonly turns?: ReadonlyArray<Row>;
   readonly calls?: ReadonlyArray<Row>;
   readonly call_changes?: ReadonlyArray<Row>;
+  /** What destinations answered about effects in doubt. */
+  readonly probes?: ReadonlyArray<Row>;
   readonly people?: {
     readonly [Part in PeoplePart]?: ReadonlyArray<Row>;
   };
@@ -34,6 +36,7 @@ export class ProjectionDraft {
   readonly turns: Array<Row> = [];
   readonly calls: Array<Row> = [];
   readonly callChanges = new Map<string, Row>();
+  readonly probes: Array<Row> = [];
   readonly people: { [Part in PeoplePart]?: Array<Row> } = {};
 
   changeRun(columns: Row & { readonly state?: RunState }): void {
@@ -79,6 +82,7 @@ export class ProjectionDraft {
       ...(this.turns.length === 0 ? {} : { turns: this.turns }),
       ...(this.calls.length === 0 ? {} : { calls: this.calls }),
       ...(this.callChanges.size === 0 ? {} : { call_changes: [...this.callChanges.values()] }),
+      ...(this.probes.length === 0 ? {} : { probes: this.probes }),
       ...(Object.keys(this.people).length === 0 ? {} : { people: this.people }),
     };
   }

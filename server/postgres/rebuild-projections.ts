@@ -41,6 +41,7 @@ const shadowed = [
   "tool_calls",
   "approval_requests",
   "unknown_outcomes",
+  "unknown_probes",
   "denials",
   "abort_requests",
   "event_inbox",
@@ -89,6 +90,8 @@ const compared: ReadonlyArray<readonly [table: string, columns: string, where: s
     ].join(", "),
     "true",
   ],
+  // An operator's question has no record.
+  ["unknown_probes", "*", "record_sequence IS NOT NULL"],
   [
     "denials",
     "denial_id, kind, thread_id, run_id, agent_id, turn, call_id, tool_name, reason, diagnostic_id, denied_sequence, denied_at",

@@ -6,6 +6,7 @@ import * as Agent from "#lib/agent/Agent.ts";
 import { CurrentToolCall } from "#lib/current-tool-call.ts";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
 import { ReachFailpoint } from "#lib/testing/failpoints.ts";
+import type { ToolProbe } from "#lib/tool-probe.ts";
 import type { RecordedRequest } from "#lib/testing/recorded-request.ts";
 import { type ScriptedTurn, text, toolCalls } from "#lib/testing/scripted-turn.ts";
 
@@ -69,6 +70,14 @@ export const drillHandlers = drillToolkit.toLayer(
     });
   }),
 );
+
+/** What the provider answers about a charge: evidence only, an operator settles it. */
+export const drillProbes = {
+  charge: {
+    ask: () =>
+      Effect.succeed({ _tag: "inconclusive", detail: "The drill's provider says nothing." }),
+  },
+} satisfies Readonly<Record<string, ToolProbe>>;
 
 /** Answers by what the conversation already holds, so that it needs no memory across processes. */
 export const drillScript = (request: RecordedRequest): ScriptedTurn => {

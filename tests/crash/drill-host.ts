@@ -34,13 +34,13 @@ import { threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
 import { abortRun } from "#server/operator/abort-run.ts";
 import { decideApproval } from "#server/operator/decide-approval.ts";
 import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import * as EventLogPg from "#server/postgres/EventLogPg.ts";
 import * as JournalPg from "#server/postgres/JournalPg.ts";
+import { peopleLayer } from "#server/postgres/ports.ts";
 import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
-import { drillAgent, drillHandlers, drillScript } from "./drill-agent.ts";
+import { drillAgent, drillHandlers, drillProbes, drillScript } from "./drill-agent.ts";
 
 const failpoint = process.env["DRILL_FAILPOINT"] ?? "";
 const key = process.env["DRILL_KEY"] ?? "drill-key-0";
@@ -70,7 +70,7 @@ const storeLayer = Layer.mergeAll(
   journalLayer.pipe(Layer.provide(JournalPg.layer)),
   ledgerLayer.pipe(Layer.provide(SubmissionLedgerPg.layer)),
   EventLogPg.layer,
-  Audit.layer,
+  peopleLayer,
 ).pipe(
   Layer.provide(EventHints.layer),
   Layer.provideMerge(Database.layer({ url: Redacted.make(process.env["DRILL_URL"] ?? "") })),
@@ -101,9 +101,9 @@ const hostLayer = Layer.mergeAll(threadEntityLayer, sweeperLayer, toolSchemasLay
   Layer.provideMerge(wakesLayer),
   Layer.provideMerge(singleProcessLayer),
   Layer.provideMerge(
-    AgentRegistry.layer(Effect.all([register(Agent.bind(drillAgent, drillHandlers))])).pipe(
-      Layer.provide(policyLayer),
-    ),
+    AgentRegistry.layer(
+      Effect.all([register(Agent.bind(drillAgent, drillHandlers), { probes: drillProbes })]),
+    ).pipe(Layer.provide(policyLayer)),
   ),
   Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: drillScript })),
   Layer.provideMerge(storeLayer),

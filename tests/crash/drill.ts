@@ -74,6 +74,7 @@ const scenarioOf = (failpoint: Failpoint): string => {
 /** What has to fail first so that an effect in doubt is resolved at all. */
 const needsDoubt = (failpoint: Failpoint): boolean =>
   failpoint.includes("ToolCallUnknown") ||
+  failpoint.includes("UnknownProbed") ||
   failpoint.includes("UnknownResolved") ||
   failpoint.includes("resolve-unknown");
 
