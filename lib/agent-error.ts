@@ -105,8 +105,6 @@ export class ModelProtocolError extends Schema.TaggedError<ModelProtocolError>()
       "malformed-response",
       "invalid-call-id",
       "duplicate-call-id",
-      "reused-call-id",
-      "empty-response",
     ]),
     message: Schema.String,
     toolCallId: Schema.optionalKey(Schema.String),

@@ -177,20 +177,26 @@ describe("what a failed call means for its run (F-11 to F-15)", () => {
       }),
   );
 
-  it.effect("[F-14] a last answer that calls a tool all the same is the typed budget failure", () =>
-    Effect.gen(function* () {
-      const worker = makeWorker();
-      const run = yield* watch(workerAgent({ maxTurns: 1 }), worker.layer, [
-        toolCalls([call("a", "work")]),
-        toolCalls([call("b", "work")]),
-      ]);
-      assert.strictEqual(errorTagOf(run), "AgentBudgetExceeded");
-      assert.deepInclude(run.error, { dimension: "turns", limit: 1 });
-      assert.deepStrictEqual(
-        worker.log.filter((entry) => entry.startsWith("start")),
-        ["start a"],
-      );
-    }),
+  it.effect(
+    "[F-14][B-09] a last answer that calls a tool all the same is the typed budget failure, and its call is seen",
+    () =>
+      Effect.gen(function* () {
+        const worker = makeWorker();
+        const run = yield* watch(workerAgent({ maxTurns: 1 }), worker.layer, [
+          toolCalls([call("a", "work")]),
+          toolCalls([call("b", "work")]),
+        ]);
+        assert.strictEqual(errorTagOf(run), "AgentBudgetExceeded");
+        assert.deepInclude(run.error, { dimension: "turns", limit: 1 });
+        assert.deepStrictEqual(
+          worker.log.filter((entry) => entry.startsWith("start")),
+          ["start a"],
+        );
+        assert.deepStrictEqual(
+          eventsOfKind(run.events, "ToolCallDeclared").map(({ callId }) => callId as string),
+          ["a", "b"],
+        );
+      }),
   );
 
   it.effect("[F-14] with onExhaustion fail there is no last answer", () =>

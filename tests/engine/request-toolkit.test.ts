@@ -204,28 +204,50 @@ for (const wire of wires) {
         }),
     );
 
-    it.effect("[F-07][X-09] a tool it was not given is a typed rejection that names it", () =>
-      Effect.gen(function* () {
-        const asked = yield* ask([good, stranger]);
-        assert.deepInclude(Result.isFailure(asked) ? asked.failure : {}, {
-          _tag: "AgentToolCallRejected",
-          reason: "unknown-tool",
-          toolName: "launch",
-        });
-      }),
+    it.effect(
+      "[F-07][X-09][B-09] a tool it was not given is a typed rejection that names it, and every call up to it is kept",
+      () =>
+        Effect.gen(function* () {
+          const asked = Result.getOrThrow(yield* ask([good, stranger]));
+          assert.deepInclude(asked.refusal, {
+            _tag: "AgentToolCallRejected",
+            reason: "unknown-tool",
+            toolName: "launch",
+          });
+          assert.deepStrictEqual(
+            asked.calls.map(({ callId, toolName }) => [callId, toolName]),
+            [
+              [good.id, good.name],
+              [stranger.id, stranger.name],
+            ],
+          );
+          assert.deepStrictEqual(
+            asked.response.map((part) => (part as { readonly params?: unknown }).params),
+            asked.calls.map(({ params }) => params),
+          );
+        }),
     );
 
     it.effect(
       "[R36][F-07] arguments cut in the middle are a typed rejection that names tool and call",
       () =>
         Effect.gen(function* () {
-          const asked = yield* ask([good, { ...bad, argumentsText: '{"id":"W' }]);
-          assert.deepInclude(Result.isFailure(asked) ? asked.failure : {}, {
+          const asked = Result.getOrThrow(
+            yield* ask([good, { ...bad, argumentsText: '{"id":"W' }]),
+          );
+          assert.deepInclude(asked.refusal, {
             _tag: "AgentToolCallRejected",
             reason: "malformed-arguments",
             toolName: "order",
             toolCallId: "call_2",
           });
+          assert.deepStrictEqual(
+            asked.calls.map(({ callId, argumentsText }) => [callId, argumentsText]),
+            [
+              [good.id, good.argumentsText],
+              ["call_2", '{"id":"W'],
+            ],
+          );
         }),
     );
 

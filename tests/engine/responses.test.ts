@@ -197,16 +197,29 @@ describe("the whole batch is checked before any of it starts (B-02)", () => {
     ],
   ] as const;
   for (const [name, bad] of last) {
-    it.effect(`[B-02][F-07] ${name} in last place starts nothing`, () =>
-      Effect.gen(function* () {
-        const worker = makeWorker();
-        const run = yield* watch(workerAgent(), worker.layer, [
-          toolCalls([call("a", "work"), call("b", "mutate"), bad]),
-        ]);
-        assert.strictEqual(errorTagOf(run), "AgentToolCallRejected");
-        assert.deepStrictEqual(worker.log, []);
-        assert.deepStrictEqual(eventsOfKind(run.events, "ToolCallStarted"), []);
-      }),
+    it.effect(
+      `[B-02][B-09][F-07] ${name} in last place starts nothing, and every declared call is seen`,
+      () =>
+        Effect.gen(function* () {
+          const worker = makeWorker();
+          const run = yield* watch(workerAgent(), worker.layer, [
+            toolCalls([call("a", "work"), call("b", "mutate"), bad]),
+          ]);
+          assert.strictEqual(errorTagOf(run), "AgentToolCallRejected");
+          assert.deepStrictEqual(worker.log, []);
+          assert.deepStrictEqual(eventsOfKind(run.events, "ToolCallStarted"), []);
+          assert.deepStrictEqual(
+            eventsOfKind(run.events, "ToolCallDeclared").map((event) => [
+              event.callId as string,
+              event.parameters,
+            ]),
+            [
+              ["a", { millis: 0 }],
+              ["b", { millis: 0 }],
+              ["c", bad.params],
+            ],
+          );
+        }),
     );
   }
 
