@@ -1,0 +1,124 @@
+/**
+ * One host process of the process proofs: a member of the cluster on the loopback,
+ * wired as `server/App.ts` wires it, without the console. It drives whatever is
+ * due until it is told to end, and says on its output each append that was refused.
+ */
+import "./skewed-clock.ts";
+import { NodeRuntime } from "@effect/platform-node";
+import { Config, Effect, Layer, Redacted } from "effect";
+import * as Agent from "#lib/agent/Agent.ts";
+import { WorkerId } from "#lib/contract/ids.ts";
+import { Journal } from "#lib/durable/Journal.ts";
+import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
+import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
+import { journalLayer, ledgerLayer, ReachFailpoint } from "#lib/testing/failpoints.ts";
+import { ScriptedModel } from "#lib/testing/ScriptedModel.ts";
+import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
+import { memberLayer } from "#server/cluster/placement.ts";
+import { sweeperLayer } from "#server/cluster/Sweeper.ts";
+import { drainLayer, threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
+import * as Database from "#server/postgres/Database.ts";
+import { EventHints } from "#server/postgres/EventHints.ts";
+import * as EventLogPg from "#server/postgres/EventLogPg.ts";
+import * as JournalPg from "#server/postgres/JournalPg.ts";
+import { peopleLayer } from "#server/postgres/ports.ts";
+import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { fleetAgent, fleetHandlers, followScript } from "./agent.ts";
+import { say } from "./host-lines.ts";
+
+const settings = Config.all({
+  databaseUrl: Config.Redacted("FLEET_DATABASE_URL"),
+  provider: Config.String("FLEET_PROVIDER"),
+  port: Config.Int("FLEET_PORT"),
+  /** `place:count`: dies with SIGKILL when it passes that failpoint for the n-th time. */
+  killAt: Config.String("FLEET_KILL_AT").pipe(Config.withDefault("")),
+});
+
+/** Writes down what the fence refused; the proof counts these lines and looks at the records besides. */
+const refusalsLayer = Layer.effect(
+  Journal,
+  Effect.map(Journal, (journal) =>
+    Journal.of({
+      ...journal,
+      append: (request) =>
+        Effect.tapError(journal.append(request), (error) =>
+          Effect.sync(() =>
+            say({
+              _tag: "refused",
+              error: error._tag,
+              threadId: request.threadId,
+              runId: request.runId,
+              epoch: request.epoch,
+              kinds: request.records.map((record) => record._tag),
+            }),
+          ),
+        ),
+    }),
+  ),
+);
+
+const reachLayer = (killAt: string) => {
+  const split = killAt.lastIndexOf(":");
+  const place = killAt.slice(0, split);
+  let left = Number(killAt.slice(split + 1));
+  return Layer.succeed(ReachFailpoint, (reached) =>
+    Effect.suspend(() => {
+      if (reached !== place) return Effect.void;
+      left -= 1;
+      if (left !== 0) return Effect.void;
+      process.kill(process.pid, "SIGKILL");
+      return Effect.never;
+    }),
+  );
+};
+
+const hostLayer = Layer.unwrap(
+  Effect.map(settings, ({ databaseUrl, provider, port, killAt }) => {
+    const workerId = WorkerId.make(`worker-${port}-${process.pid}`);
+    const store = Layer.mergeAll(
+      journalLayer.pipe(Layer.provide(refusalsLayer), Layer.provide(JournalPg.layer)),
+      ledgerLayer.pipe(Layer.provide(SubmissionLedgerPg.layer)),
+      EventLogPg.layer,
+      peopleLayer,
+    ).pipe(
+      Layer.provide(EventHints.layer),
+      Layer.provideMerge(
+        Database.layer({
+          url: Redacted.make(Redacted.value(databaseUrl)),
+          applicationName: `fleet-${port}`,
+        }),
+      ),
+    );
+    return Layer.mergeAll(
+      drainLayer(1_500),
+      sweeperLayer,
+      heartbeatLayer(workerId, `127.0.0.1:${port}`),
+    ).pipe(
+      Layer.provide(threadEntityLayer),
+      Layer.provide(ThreadDriver.layer(workerId)),
+      Layer.provideMerge(wakesLayer),
+      Layer.provideMerge(memberLayer({ host: "127.0.0.1", port })),
+      Layer.provideMerge(
+        AgentRegistry.layer(
+          Effect.all([register(Agent.bind(fleetAgent, fleetHandlers(provider)))]),
+        ),
+      ),
+      Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: followScript })),
+      Layer.provideMerge(store),
+      Layer.provideMerge(reachLayer(killAt)),
+    );
+  }),
+);
+
+process.on("SIGUSR2", () => {
+  globalThis.gc?.();
+  const { rss, heapUsed } = process.memoryUsage();
+  say({ _tag: "memory", rss, heap: heapUsed });
+});
+
+NodeRuntime.runMain(
+  Effect.gen(function* () {
+    yield* Effect.sync(() => say({ _tag: "ready" }));
+    yield* Effect.never;
+  }).pipe(Effect.provide(hostLayer)),
+);

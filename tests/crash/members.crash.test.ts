@@ -1,0 +1,79 @@
+/**
+ * Three members of one cluster on one database: one dies with SIGKILL, one has a
+ * clock that is an hour ahead. `MEMBER_THREADS=500` for the full size; CI runs
+ * a smaller one.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
+import type { Script } from "./fleet/agent.ts";
+import { bundleFleetHost, freePorts, type Host, startHost, untilReady } from "./fleet/hosts.ts";
+import { checkInvariants } from "./fleet/invariants.ts";
+import { settleAll } from "./fleet/people.ts";
+import { type Provider, startProvider } from "./fleet/provider.ts";
+import { openStore, type Store } from "./fleet/store.ts";
+
+const threads = Number(process.env["MEMBER_THREADS"] ?? "150");
+const hour = 3_600_000;
+
+let database: TestDatabase;
+let provider: Provider;
+let store: Store;
+let hosts: ReadonlyArray<Host> = [];
+
+const params = (amount: number, afterMs: number) => ({
+  amount,
+  beforeMs: 2,
+  afterMs,
+  decline: false,
+});
+
+const script = (thread: number): Script => ({
+  modelMs: 5,
+  turns: [
+    [
+      { tool: "charge", params: params(thread, 20) },
+      { tool: "look" },
+      { tool: "mark", params: params(thread, 5) },
+    ],
+    [{ tool: "transfer", params: params(thread, 20) }],
+  ],
+});
+
+beforeAll(async () => {
+  database = await makeTestDatabase();
+  provider = await startProvider();
+  store = openStore(database.url);
+  await store.prepare();
+  await bundleFleetHost();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(hosts.map((host) => host.end("SIGKILL")));
+  await store?.close();
+  await provider?.close();
+  await database?.drop();
+});
+
+describe("three members on one database", () => {
+  it("[PG-03][DU-10][DU-13][R66][R67] spread the threads; with one killed and one an hour ahead each uncertain effect happens at most once and each submission is settled", async () => {
+    const ports = await freePorts(3);
+    hosts = ports.map((port, index) =>
+      startHost({
+        databaseUrl: database.url,
+        provider: provider.url,
+        port,
+        clockSkewMillis: index === 1 ? hour : 0,
+      }),
+    );
+    await Promise.all(hosts.map(untilReady));
+    for (let thread = 0; thread < threads; thread++)
+      await store.submit(script(thread), `member-${thread}`);
+    while (provider.effects.length < threads / 3)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await hosts[0]?.end("SIGKILL");
+    const left = await settleAll(store, provider, 90_000);
+    assert.deepStrictEqual(left, []);
+    const report = await checkInvariants(store, provider, false);
+    assert.deepStrictEqual(report.findings, []);
+    console.log(report);
+  }, 180_000);
+});
