@@ -30,24 +30,14 @@ import { ModelBinding } from "#server/model/ModelBinding.ts";
 import { modelLayer } from "#server/model/Models.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
 import { packageRoot } from "#server/package-root.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
 import * as Database from "#server/postgres/Database.ts";
-import { Diagnostics } from "#server/postgres/DiagnosticsPg.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
-import * as EventLogPg from "#server/postgres/EventLogPg.ts";
-import * as JournalPg from "#server/postgres/JournalPg.ts";
-import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { portsLayer } from "#server/postgres/ports.ts";
 
 /** The store's ports over one pool. */
 const storeLayer = Layer.unwrap(
   Effect.map(Surroundings, ({ databaseUrl }) =>
-    Layer.mergeAll(
-      JournalPg.layer,
-      SubmissionLedgerPg.layer,
-      EventLogPg.layer,
-      Audit.layer,
-      Diagnostics.layer,
-    ).pipe(
+    portsLayer.pipe(
       Layer.provide(EventHints.layer),
       Layer.provideMerge(Database.layer({ url: databaseUrl })),
     ),

@@ -5,7 +5,7 @@
 import * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
 import type * as Option from "effect/Option";
-import type { IdempotencyConflict } from "../contract/errors.ts";
+import type { IdempotencyConflict, NotFound, RunAlreadySettled } from "../contract/errors.ts";
 import type {
   AgentId,
   RunId,
@@ -17,6 +17,7 @@ import type {
 import type { Json } from "../contract/json/json.ts";
 import type { Actor, RunRecord, StoredRecord } from "../contract/records.ts";
 import type { SubmissionReceipt } from "../contract/commands.ts";
+import type { RunState } from "../contract/status.ts";
 import type { JournalTail } from "./Journal.ts";
 import type { StoreError } from "./StoreError.ts";
 
@@ -65,6 +66,14 @@ export interface Claim {
    * that were postponed without counting are none of them.
    */
   readonly lostAttempts: number;
+}
+
+export interface AbortAnswer {
+  readonly threadId: ThreadId;
+  /** Where the run was when it was asked to end. */
+  readonly state: RunState;
+  /** False when somebody had asked before. */
+  readonly isFirst: boolean;
 }
 
 export class SubmissionLedger extends Context.Service<
@@ -117,13 +126,18 @@ export class SubmissionLedger extends Context.Service<
       ReadonlyArray<{ readonly tenantId: TenantId; readonly threadId: ThreadId }>,
       StoreError
     >;
-    /** Expires approvals whose time has passed by the database clock; returns the threads to wake. */
-    readonly expireApprovals: (
-      limit: number,
-    ) => Effect.Effect<
-      ReadonlyArray<{ readonly tenantId: TenantId; readonly threadId: ThreadId }>,
-      StoreError
-    >;
+    /**
+     * Asks a run to end: stored with its event, in the caller's transaction where there
+     * is one, before anything is interrupted (DU-12). Whoever asks again changes
+     * nothing: the first author and reason stay.
+     */
+    readonly abort: (request: {
+      readonly tenantId: TenantId;
+      readonly runId: RunId;
+      readonly actor: Actor;
+      readonly reason: string;
+      readonly commandId: string | null;
+    }) => Effect.Effect<AbortAnswer, NotFound | RunAlreadySettled | StoreError>;
     /** Registers this process and says that it is alive; at most every 2 s. */
     readonly heartbeat: (request: {
       readonly workerId: WorkerId;

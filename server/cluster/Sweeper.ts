@@ -5,6 +5,7 @@
  */
 import { Effect, type Layer, Schedule } from "effect";
 import { Singleton, type Sharding } from "effect/unstable/cluster";
+import { Approvals } from "#lib/durable/Approvals.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import type { StoreError } from "#lib/durable/StoreError.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
@@ -19,6 +20,7 @@ type Found = ReadonlyArray<Parameters<Wakes["Service"]["wake"]>[0]>;
 
 /** Expires what has passed and wakes what is due; trouble with one half does not stop the other. */
 export const sweep = Effect.fn("Sweeper.sweep")(function* () {
+  const approvals = yield* Approvals;
   const ledger = yield* SubmissionLedger;
   const wakes = yield* Wakes;
   const wakeAll = (find: Effect.Effect<Found, StoreError>) =>
@@ -32,16 +34,19 @@ export const sweep = Effect.fn("Sweeper.sweep")(function* () {
         Effect.logWarning("A part of a sweep failed and is tried again", error.message),
       ),
     );
-  yield* wakeAll(ledger.expireApprovals(batchSize));
+  yield* wakeAll(approvals.expire(batchSize));
   yield* wakeAll(ledger.due(batchSize));
 });
 
-export const sweeperLayer: Layer.Layer<never, never, Sharding.Sharding | SubmissionLedger | Wakes> =
-  Singleton.make(
-    "Sweeper",
-    sweep().pipe(
-      Effect.catchCause((cause) => Effect.logWarning("A sweep failed and is tried again", cause)),
-      Effect.repeat(Schedule.spaced("1 second")),
-      Effect.asVoid,
-    ),
-  );
+export const sweeperLayer: Layer.Layer<
+  never,
+  never,
+  Approvals | Sharding.Sharding | SubmissionLedger | Wakes
+> = Singleton.make(
+  "Sweeper",
+  sweep().pipe(
+    Effect.catchCause((cause) => Effect.logWarning("A sweep failed and is tried again", cause)),
+    Effect.repeat(Schedule.spaced("1 second")),
+    Effect.asVoid,
+  ),
+);

@@ -1,18 +1,22 @@
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
+import { Approvals } from "#lib/durable/Approvals.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { Unknowns } from "#lib/durable/Unknowns.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
 
 /** Everything the handlers need. */
 export type ApiServices =
   | SqlClient
+  | Approvals
   | EventLog
   | SubmissionLedger
+  | Unknowns
   | Wakes
   | Audit
   | AgentCatalogue
@@ -24,5 +28,15 @@ export type ApiServices =
  */
 export const servicesOf = Effect.map(
   Effect.context<ApiServices>(),
-  Context.pick(SqlClient, EventLog, SubmissionLedger, Wakes, Audit, AgentCatalogue, ToolSchemas),
+  Context.pick(
+    SqlClient,
+    Approvals,
+    EventLog,
+    SubmissionLedger,
+    Unknowns,
+    Wakes,
+    Audit,
+    AgentCatalogue,
+    ToolSchemas,
+  ),
 );

@@ -7,7 +7,7 @@ import { AgentId, type DenialId, RunId, ThreadId } from "#lib/contract/ids.ts";
 import { columnText } from "#server/postgres/columns.ts";
 import { notFound } from "#server/views/require-run.ts";
 import { decodeRows } from "#server/views/snapshot.ts";
-import { announce } from "./announce.ts";
+import { announce } from "#server/postgres/announce.ts";
 import { actorOf, type Change, type Operator, runCommand } from "./run-command.ts";
 
 const Found = Schema.Struct({

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { CreateSignInLink, SignInLink } from "#lib/contract/http/sign-in-commands.ts";
 import { EpochMillis, OperatorId, type TenantId } from "#lib/contract/ids.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { columnName } from "#server/postgres/columns.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { millis } from "#server/views/columns.ts";

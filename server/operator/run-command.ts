@@ -21,7 +21,7 @@ import type { Json } from "#lib/contract/json/json.ts";
 import type { Actor } from "#lib/contract/records.ts";
 import { StoreError } from "#lib/durable/StoreError.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { actForTenant, decodeRows, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { mayAct, neededRole, type OperatorAct } from "./permissions.ts";

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { SetPassword } from "#lib/contract/commands.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { actForTenant, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { hashPassword } from "./passwords.ts";

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { SignIn } from "#lib/contract/commands.ts";
 import { Unauthenticated } from "#lib/contract/errors.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { columnText } from "#server/postgres/columns.ts";
 import { transaction, transition } from "#server/postgres/Database.ts";
 import { decodeRows, orStoreUnavailable } from "#server/views/snapshot.ts";

@@ -1,7 +1,7 @@
 /** Ends the sign-in of this cookie. A bearer token stays: it belongs to a program, and an administrator revokes it. */
 import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { actForTenant, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { actorOf, type Operator } from "./run-command.ts";

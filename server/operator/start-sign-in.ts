@@ -1,7 +1,7 @@
 /** Opens a sign-in for an operator who has proved who they are; the secret goes into the cookie and is not kept. */
 import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import type { OperatorRow } from "./find-operator.ts";
 import { actorOf } from "./run-command.ts";
 import { newSecret, secretDigest } from "./secrets.ts";

@@ -7,7 +7,7 @@ import { InvalidInput } from "#lib/contract/errors.ts";
 import { AgentId, type ThreadId } from "#lib/contract/ids.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
 import { notFound } from "#server/views/require-run.ts";

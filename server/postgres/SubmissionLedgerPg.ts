@@ -14,14 +14,13 @@ import { digestOf } from "#lib/contract/json/digest.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger, type AdmitRequest, type Claim } from "#lib/durable/SubmissionLedger.ts";
 import type { StoreError } from "#lib/durable/StoreError.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
 import { columnName, columnText, Int8, JsonText } from "#server/postgres/columns.ts";
 import { transaction, transition } from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
-import { makeExpireApprovals } from "#server/postgres/expire-approvals.ts";
 import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
+import { makeRequestAbort } from "#server/postgres/request-abort.ts";
 import { makeReadUndelivered } from "#server/postgres/undelivered.ts";
-import { silentSeconds } from "#server/postgres/worker-silence.ts";
+import { silentSeconds } from "#lib/durable/worker-silence.ts";
 
 type Request<Method extends keyof SubmissionLedger["Service"]> = Parameters<
   SubmissionLedger["Service"][Method]
@@ -73,7 +72,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient;
   const hints = yield* EventHints;
   const readUndelivered = yield* makeReadUndelivered;
-  const expire = yield* makeExpireApprovals;
+  const requestAbort = yield* makeRequestAbort;
   const withSql = Effect.provideService(SqlClient.SqlClient, sql);
 
   const insertSubmission = (request: AdmitRequest) =>
@@ -246,10 +245,8 @@ const make = Effect.gen(function* () {
     ),
   );
 
-  const expireApprovals = Effect.fn("SubmissionLedger.expireApprovals")((limit: number) =>
-    withSql(
-      transaction("SubmissionLedger.expireApprovals", expire(Math.min(Math.max(limit, 1), 1_000))),
-    ),
+  const abort = Effect.fn("SubmissionLedger.abort")((request: Request<"abort">) =>
+    withSql(transaction("SubmissionLedger.abort", requestAbort(request))),
   );
 
   // A new worker at an address takes it over: whoever was there before is gone.
@@ -281,11 +278,11 @@ const make = Effect.gen(function* () {
     undelivered,
     postpone,
     due,
-    expireApprovals,
+    abort,
     heartbeat,
     retire,
   });
 });
 
 /** `SubmissionLedger` on the pool's database. */
-export const layer = Layer.effect(SubmissionLedger, make).pipe(Layer.provide(Audit.layer));
+export const layer = Layer.effect(SubmissionLedger, make);

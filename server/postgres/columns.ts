@@ -34,19 +34,4 @@ export const int8Array = (values: ReadonlyArray<number | null>): PgTypes.Paramet
     ),
   );
 
-/** Names that lists filter by are cut here, so that an index entry always fits. */
-export const maxNameLength = 256;
-
-/**
- * Text for a column that people read and lists filter by. PostgreSQL text has no
- * NUL and is valid UTF-8, so those become visible stand-ins; the exact text is in
- * the record.
- */
-export const columnText = (text: string, maxLength = 4_000): string => {
-  const clean = text.replaceAll("\u0000", "\u2400").toWellFormed();
-  return clean.length <= maxLength
-    ? clean
-    : `${clean.slice(0, maxLength - 1).toWellFormed()}\u2026`;
-};
-
-export const columnName = (name: string): string => columnText(name, maxNameLength);
+export { columnName, columnText } from "#lib/durable/storable-text.ts";

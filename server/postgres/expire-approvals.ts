@@ -15,7 +15,7 @@ import {
 } from "#lib/contract/ids.ts";
 import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { Actor } from "#lib/contract/records.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import { Audit } from "#lib/durable/Audit.ts";
 import { Millis } from "#server/postgres/columns.ts";
 
 const Expired = Schema.Struct({

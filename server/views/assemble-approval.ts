@@ -2,11 +2,7 @@
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { OperatorRole } from "#lib/contract/status.ts";
 import type { ApprovalDetail } from "#lib/contract/views.ts";
-import {
-  missingApprovers,
-  refuseApprover,
-  refuseDecided,
-} from "#server/operator/judge-approval.ts";
+import { missingApprovers, refuseApprover, refuseDecided } from "#lib/approval/judge-approval.ts";
 import { mayAct, neededRole } from "#server/operator/permissions.ts";
 import type { ApprovalRow, BatchRow } from "./approval-rows.ts";
 import { fingerprintWords } from "./fingerprint-words.ts";

@@ -1,13 +1,11 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import { NotFound } from "#lib/contract/errors.ts";
 import { AgentId, type RunId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
+import { notFound } from "#lib/durable/not-found.ts";
 import { decodeRows } from "./snapshot.ts";
 
-/** The same sentence for a foreign id and a missing one (C042). */
-export const notFound = (what: string): NotFound =>
-  new NotFound({ message: `There is no ${what} with this id.`, what });
+export { notFound };
 
 const Row = Schema.Struct({ threadId: ThreadId, agentId: AgentId });
 

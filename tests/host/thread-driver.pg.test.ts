@@ -19,7 +19,7 @@ import {
 import { SqlClient } from "effect/unstable/sql";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { abortRun } from "#server/operator/abort-run.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
+import * as AuditPg from "#server/postgres/AuditPg.ts";
 import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
 
 const Charge = Tool.make("charge", {
@@ -50,7 +50,7 @@ const operator = {
 } as const;
 const silentWakes = Layer.succeed(Wakes, { wake: () => Effect.void });
 const auditOf = (sql: SqlClient.SqlClient) =>
-  Audit.layer.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)));
+  AuditPg.layer.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)));
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -148,6 +148,7 @@ describe("a durable run on PostgreSQL", () => {
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient;
+        const ledger = yield* SubmissionLedger;
         // Stored by the handler itself and rung for nobody: only the settlement's own append can find it.
         const handlers = toolkit.toLayer({
           charge: () =>
@@ -159,6 +160,7 @@ describe("a durable run on PostgreSQL", () => {
               }).pipe(
                 Effect.provide(silentWakes),
                 Effect.provideService(SqlClient.SqlClient, sql),
+                Effect.provideService(SubmissionLedger, ledger),
                 Effect.orDie,
               );
               return "charged";

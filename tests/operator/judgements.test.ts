@@ -4,8 +4,8 @@ import { assert, describe, it } from "vitest";
 import { approvalLimits } from "#lib/contract/approval.ts";
 import { CommandId, Digest } from "#lib/contract/ids.ts";
 import { ApprovalState, OperatorRole } from "#lib/contract/status.ts";
-import { type ApprovalToJudge, judgeApproval } from "#server/operator/judge-approval.ts";
-import { judgeResolution, type UnknownToJudge } from "#server/operator/judge-resolution.ts";
+import { type ApprovalToJudge, judgeApproval } from "#lib/approval/judge-approval.ts";
+import { judgeResolution, type UnknownToJudge } from "#lib/durable/judge-resolution.ts";
 import { mayAct, neededRole } from "#server/operator/permissions.ts";
 
 const digest = Digest.make("a".repeat(64));

@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
-import { Audit } from "#server/postgres/AuditPg.ts";
-import { type AuditEntry, auditDigest } from "#server/postgres/audit-chain.ts";
+import { Audit } from "#lib/durable/Audit.ts";
+import { type AuditEntry, auditDigest } from "#lib/durable/audit-chain.ts";
 import { ada } from "#tests/postgres/records.ts";
 import { rows, store } from "#tests/postgres/store.ts";
 

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import { WorkerId } from "#lib/contract/ids.ts";
+import { Approvals } from "#lib/durable/Approvals.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { ada, recordsOf } from "#tests/postgres/records.ts";
@@ -173,9 +174,10 @@ layer(store, { excludeTestServices: true })("the submission ledger on Postgres",
       const { place } = yield* waiting(["c1"], { expiresAt: 1_000 });
       const later = yield* waiting(["c1"], { expiresAt: 4_102_444_800_000 });
       const ledger = yield* SubmissionLedger;
-      const woken = yield* ledger.expireApprovals(1_000);
+      const approvals = yield* Approvals;
+      const woken = yield* approvals.expire(1_000);
       assert.deepStrictEqual(woken, [{ tenantId: place.tenantId, threadId: place.threadId }]);
-      assert.deepStrictEqual(yield* ledger.expireApprovals(1_000), []);
+      assert.deepStrictEqual(yield* approvals.expire(1_000), []);
       const [delivery] = yield* ledger.undelivered(place);
       assert.isTrue(
         delivery?._tag === "ApprovalDecided" &&

@@ -9,13 +9,9 @@ import { AgentId, TenantId, type ThreadId, WorkerId } from "#lib/contract/ids.ts
 import type { RunRecord } from "#lib/contract/records.ts";
 import { type AppendReceipt, Journal, type JournalTail } from "#lib/durable/Journal.ts";
 import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
 import * as Database from "#server/postgres/Database.ts";
-import { Diagnostics } from "#server/postgres/DiagnosticsPg.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
-import * as EventLogPg from "#server/postgres/EventLogPg.ts";
-import * as JournalPg from "#server/postgres/JournalPg.ts";
-import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { portsLayer } from "#server/postgres/ports.ts";
 import { makeTestDatabase } from "#tests/support/postgres.ts";
 import { ada, agentId, type RunPlace } from "#tests/postgres/records.ts";
 
@@ -30,13 +26,7 @@ export const database = Layer.effect(
 );
 
 /** The adapters of one process on the test's database, on a pool of their own. */
-export const adapters = Layer.mergeAll(
-  JournalPg.layer,
-  SubmissionLedgerPg.layer,
-  EventLogPg.layer,
-  Audit.layer,
-  Diagnostics.layer,
-).pipe(
+export const adapters = portsLayer.pipe(
   Layer.provideMerge(EventHints.layer),
   Layer.provideMerge(
     Layer.unwrap(

@@ -13,12 +13,9 @@ import { startServer } from "#server/http/Server.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
 import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
-import { Audit } from "#server/postgres/AuditPg.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
-import * as EventLogPg from "#server/postgres/EventLogPg.ts";
-import * as JournalPg from "#server/postgres/JournalPg.ts";
-import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { portsLayer } from "#server/postgres/ports.ts";
 import { makeTestDatabase } from "#tests/support/postgres.ts";
 
 /** The one agent these tests know; its only tool answers `{ ok: boolean }`. */
@@ -88,10 +85,7 @@ export const startApi = async (options: { readonly stuckMillis?: number } = {}) 
     wake: (thread) => Effect.sync(() => void woken.push(thread)),
   });
   const services = Layer.mergeAll(
-    JournalPg.layer,
-    SubmissionLedgerPg.layer,
-    EventLogPg.layer,
-    Audit.layer,
+    portsLayer,
     wakes,
     catalogue,
     toolSchemas,

@@ -11,9 +11,7 @@ import {
 import type { Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import * as Database from "#server/postgres/Database.ts";
-import * as EventLogPg from "#server/postgres/EventLogPg.ts";
-import * as JournalPg from "#server/postgres/JournalPg.ts";
-import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import { portsLayer } from "#server/postgres/ports.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { AgentRegistry, type RegisteredAgent } from "#lib/host/AgentRegistry.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
@@ -24,7 +22,7 @@ export const requester: Actor = { kind: "operator", id: "op-requester", name: "R
 
 /** The store's ports on a database. */
 export const storeLayer = (url: string) =>
-  Layer.mergeAll(JournalPg.layer, SubmissionLedgerPg.layer, EventLogPg.layer).pipe(
+  portsLayer.pipe(
     Layer.provide(EventHints.layer),
     Layer.provideMerge(Database.layer({ url: Redacted.make(url) })),
   );

@@ -24,6 +24,12 @@ export interface UnknownToJudge {
   readonly resolvedAt: number | null;
 }
 
+/** What a person said. */
+export type ResolutionToJudge = Pick<
+  ResolveUnknown,
+  "resolution" | "result" | "isFailure" | "parametersDigest"
+>;
+
 export type ResolutionVerdict =
   | { readonly kind: "resolve"; readonly result: Json | undefined; readonly isFailure: boolean }
   /** The same person said the same before: nothing more to do. */
@@ -35,14 +41,14 @@ export type ResolutionRefusal =
   | RunAlreadySettled
   | UnknownAlreadyResolved;
 
-const isSame = (row: UnknownToJudge, command: ResolveUnknown, operatorId: string): boolean =>
+const isSame = (row: UnknownToJudge, command: ResolutionToJudge, operatorId: string): boolean =>
   row.resolverId === operatorId &&
   row.resolution === command.resolution &&
   (command.resolution !== "completed-with-result" ||
     (digestOf(row.result ?? null) === digestOf(command.result ?? null) &&
       (row.resultIsFailure ?? false) === (command.isFailure ?? false)));
 
-const refuseSettled = (row: UnknownToJudge, command: ResolveUnknown) => {
+const refuseSettled = (row: UnknownToJudge, command: ResolutionToJudge) => {
   const changesRun =
     command.resolution === "safe-to-retry" || command.resolution === "abort-submission";
   if (!row.afterSettlement || !changesRun) return undefined;
@@ -52,7 +58,7 @@ const refuseSettled = (row: UnknownToJudge, command: ResolveUnknown) => {
   });
 };
 
-const refuseShape = (command: ResolveUnknown): InvalidInput | undefined => {
+const refuseShape = (command: ResolutionToJudge): InvalidInput | undefined => {
   const completes = command.resolution === "completed-with-result";
   if (completes && command.result === undefined)
     return new InvalidInput({
@@ -69,7 +75,7 @@ const refuseShape = (command: ResolveUnknown): InvalidInput | undefined => {
 
 export const judgeResolution = (
   row: UnknownToJudge,
-  command: ResolveUnknown,
+  command: ResolutionToJudge,
   operatorId: string,
 ): Result.Result<ResolutionVerdict, ResolutionRefusal> => {
   if (row.state === "resolved") {

@@ -30,6 +30,12 @@ export interface ApprovalToJudge {
   readonly now: number;
 }
 
+/** What a person answered. */
+export type ApprovalAnswerToJudge = Pick<
+  DecideApproval,
+  "decision" | "parametersDigest" | "reason"
+>;
+
 export type ApprovalVerdict =
   /** The last answer that was needed: the request is decided. */
   | { readonly kind: "decide" }
@@ -104,7 +110,7 @@ export const missingApprovers = (
   return verdict._tag === "granted" ? 0 : verdict.missing;
 };
 
-const refuseReason = (command: DecideApproval): InvalidInput | undefined => {
+const refuseReason = (command: ApprovalAnswerToJudge): InvalidInput | undefined => {
   if (command.decision === "denied" && command.reason.trim() === "")
     return new InvalidInput({
       message: "A denial needs a reason: the model receives it as the answer to its call.",
@@ -123,7 +129,7 @@ const refuseReason = (command: DecideApproval): InvalidInput | undefined => {
   return undefined;
 };
 
-const refuseChanged = (row: ApprovalToJudge, command: DecideApproval) =>
+const refuseChanged = (row: ApprovalToJudge, command: ApprovalAnswerToJudge) =>
   row.parametersDigest === command.parametersDigest
     ? undefined
     : new ApprovalChanged({
@@ -134,7 +140,7 @@ const refuseChanged = (row: ApprovalToJudge, command: DecideApproval) =>
 
 export const judgeApproval = (
   row: ApprovalToJudge,
-  command: DecideApproval,
+  command: ApprovalAnswerToJudge,
   operatorId: string,
 ): Result.Result<ApprovalVerdict, ApprovalRefusal> => {
   const refusal =
@@ -147,4 +153,24 @@ export const judgeApproval = (
   const missing =
     command.decision === "denied" ? 0 : missingApprovers(row, [...row.approvedBy, operatorId]);
   return Result.succeed(missing > 0 ? { kind: "count", missing } : { kind: "decide" });
+};
+
+/** Whether the expiry may be moved to `seconds` from now: only where there is one, and only to later (A-07, C013). */
+export const refuseExtension = (
+  row: Pick<ApprovalToJudge, "expiresAt" | "now">,
+  seconds: number,
+): InvalidInput | undefined => {
+  if (row.expiresAt === null)
+    return new InvalidInput({
+      message: "This request never expires; there is no time to extend.",
+      path: "body.seconds",
+    });
+  const left = Math.ceil((row.expiresAt - row.now) / 1_000);
+  if (left < seconds) return undefined;
+  return new InvalidInput({
+    message: `This request is open for another ${left} s; ${seconds} s from now would be earlier.`,
+    path: "body.seconds",
+    limit: `more than ${left} s`,
+    seen: `${seconds} s`,
+  });
 };

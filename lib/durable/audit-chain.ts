@@ -3,6 +3,7 @@ import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { Actor } from "#lib/contract/records.ts";
+import { columnText } from "./storable-text.ts";
 
 export interface AuditEntry {
   readonly tenantId: string;
@@ -45,3 +46,16 @@ export const auditDigest = (entry: AuditEntry, place: AuditPlace): Digest =>
       commandId: entry.commandId,
     }),
   );
+
+/** A row where it stands in its tenant's chain. */
+export interface StoredAuditEntry extends AuditEntry, AuditPlace {
+  readonly digest: Digest;
+}
+
+/** What is digested is what is stored: text is made storable before both. */
+export const storableEntry = (entry: AuditEntry): AuditEntry => ({
+  ...entry,
+  actor: { ...entry.actor, id: columnText(entry.actor.id), name: columnText(entry.actor.name) },
+  target: columnText(entry.target),
+  reason: columnText(entry.reason),
+});
