@@ -13,6 +13,7 @@ import {
   RunAlreadySettled,
   StoreUnavailable,
   TooManyAttempts,
+  TooManyStreams,
   Unauthenticated,
   UnknownAlreadyResolved,
 } from "../contract/errors.ts";
@@ -54,6 +55,7 @@ const anyApiError = Schema.Union([
   UnknownAlreadyResolved,
   RunAlreadySettled,
   TooManyAttempts,
+  TooManyStreams,
   StoreUnavailable,
   OriginRefused,
 ]);

@@ -78,10 +78,37 @@ const copies: CopyOf = {
     next: "Its outcome can no longer change.",
     action: "none",
   }),
+  ProbeRefused: (reason) => ({
+    title: "The destination was not asked",
+    cause: reason.message,
+    next:
+      reason.why === "under-way"
+        ? "Wait for that answer; it appears here."
+        : "Look it up by the idempotency key, and resolve it by hand.",
+    action: "none",
+  }),
+  WakeRefused: (reason) => ({
+    title: "Nothing to wake",
+    cause: reason.message,
+    next: "The explanation of the run says what it waits for.",
+    action: "none",
+  }),
+  RetryRefused: (reason) => ({
+    title: "Not retried",
+    cause: reason.message,
+    next: "Submit a new input that says what is left to do.",
+    action: "none",
+  }),
   TooManyAttempts: (reason) => ({
     title: "Too many attempts",
     cause: reason.message,
     next: `Try again in ${reason.retryAfterSeconds} s.`,
+    action: "retry",
+  }),
+  TooManyStreams: (reason) => ({
+    title: "Too many live connections",
+    cause: reason.message,
+    next: "Close another browser or program that follows events; this page goes on by itself.",
     action: "retry",
   }),
   StoreUnavailable: (reason) => ({

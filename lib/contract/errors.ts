@@ -5,6 +5,7 @@
  * value seen.
  */
 import * as Schema from "effect/Schema";
+import { BasisChange } from "./approval.ts";
 import { ApprovalState, ResolutionKind, RunState } from "./status.ts";
 
 /** No credentials, or credentials that are not valid any more. */
@@ -59,10 +60,16 @@ export class ApprovalAlreadyDecided extends Schema.TaggedError<ApprovalAlreadyDe
   { httpApiStatus: 409 },
 ) {}
 
-/** What would run is not what the operator saw (A-09, C026, C049). */
+/** What would run, or what it would be judged by, is not what the operator saw (A-09, C026, C049). */
 export class ApprovalChanged extends Schema.TaggedError<ApprovalChanged>()(
   "ApprovalChanged",
-  { message: Schema.String, seenDigest: Schema.String, currentDigest: Schema.String },
+  {
+    message: Schema.String,
+    seenDigest: Schema.String,
+    currentDigest: Schema.String,
+    /** What is different around the arguments; absent where the arguments themselves are. */
+    changes: Schema.optionalKey(Schema.Array(BasisChange)),
+  },
   { httpApiStatus: 409 },
 ) {}
 
@@ -92,10 +99,38 @@ export class RunAlreadySettled extends Schema.TaggedError<RunAlreadySettled>()(
   { httpApiStatus: 409 },
 ) {}
 
+/** The destination cannot be asked about this effect now. */
+export class ProbeRefused extends Schema.TaggedError<ProbeRefused>()(
+  "ProbeRefused",
+  { message: Schema.String, why: Schema.Literals(["under-way", "no-probe", "settled"]) },
+  { httpApiStatus: 409 },
+) {}
+
+/** Waking would change nothing: the run waits for a person, or works already. */
+export class WakeRefused extends Schema.TaggedError<WakeRefused>()(
+  "WakeRefused",
+  { message: Schema.String, state: RunState },
+  { httpApiStatus: 409 },
+) {}
+
+/** A retry could do an effect twice, or there is nothing to retry. */
+export class RetryRefused extends Schema.TaggedError<RetryRefused>()(
+  "RetryRefused",
+  { message: Schema.String, state: RunState },
+  { httpApiStatus: 409 },
+) {}
+
 /** Too many attempts; try again after the given seconds. */
 export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()(
   "TooManyAttempts",
   { message: Schema.String, retryAfterSeconds: Schema.Int },
+  { httpApiStatus: 429 },
+) {}
+
+/** The operator already follows as many event streams as one may at once. */
+export class TooManyStreams extends Schema.TaggedError<TooManyStreams>()(
+  "TooManyStreams",
+  { message: Schema.String, limit: Schema.Int },
   { httpApiStatus: 429 },
 ) {}
 
@@ -124,7 +159,11 @@ export type ApiError =
   | ApproverRefused
   | UnknownAlreadyResolved
   | RunAlreadySettled
+  | ProbeRefused
+  | WakeRefused
+  | RetryRefused
   | TooManyAttempts
+  | TooManyStreams
   | StoreUnavailable
   | OriginRefused;
 export type ApiErrorTag = ApiError["_tag"];

@@ -13,6 +13,7 @@ import {
   type HeartbeatFrame,
   type ResetFrame,
 } from "#lib/contract/http/event-frames.ts";
+import type { LoggedEvent } from "#lib/contract/events.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import type { StoreError } from "#lib/durable/StoreError.ts";
@@ -37,6 +38,16 @@ export interface EventStreamRequest {
 
 const frame = (id: number, event: string | undefined, data: unknown): string =>
   `id: ${id}\n${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
+
+/** Every stream of a tenant is given the same event object, so its text is made once for all of them. */
+const eventTexts = new WeakMap<LoggedEvent, string>();
+const eventFrame = (event: LoggedEvent): string => {
+  const known = eventTexts.get(event);
+  if (known !== undefined) return known;
+  const text = frame(event.sequence, undefined, event);
+  eventTexts.set(event, text);
+  return text;
+};
 
 /** Why a cursor cannot be continued, if so. `first` is 0 or 1 in a log that was never trimmed. */
 export const resetReason = (
@@ -115,7 +126,7 @@ export const eventFrames = (
         if (last !== undefined) {
           const behind = events.length === eventsPerRead;
           const next = { ...checked, cursor: last.sequence, framedAt: now, behind };
-          return [events.map((event) => frame(event.sequence, undefined, event)), next] as const;
+          return [events.map(eventFrame), next] as const;
         }
         const caughtUp = { ...checked, behind: false };
         if (position.live && now - position.framedAt < heartbeatMillis)

@@ -13,17 +13,20 @@ import { requireRun } from "#server/views/require-run.ts";
 import { inSnapshot } from "#server/views/snapshot.ts";
 import { findOperator } from "./authentication.ts";
 import { eventFrames } from "./event-stream.ts";
+import { OpenStreams, StreamsPerOperator } from "./open-streams.ts";
 import { ServerClosing } from "./ServerClosing.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
 /**
  * Milliseconds for which a client may take nothing before it is cut; it comes
- * back with its last id. Longer than two heartbeats, so that a quiet stream is
- * never taken for a stuck one.
+ * back with its last id. Longer than the 15 s between heartbeats, so that a quiet
+ * stream is never taken for a stuck one; under 30 s, so that all it held is free
+ * by then. A peer that vanished without a word is told from a live one only by
+ * the operating system, when it gives up sending (docs/production.md).
  */
 export const StuckMillis = Context.Reference<number>("effect-agent/http/StuckMillis", {
-  defaultValue: () => 45_000,
+  defaultValue: () => 28_000,
 });
 
 const cutWhenStuck = (request: HttpServerRequest.HttpServerRequest, stuckMillis: number) =>
@@ -47,12 +50,15 @@ export const eventsHandlers = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const services = yield* servicesOf;
     const stuckMillis = yield* StuckMillis;
+    const open = new OpenStreams(yield* StreamsPerOperator);
     return handlers.handle("follow", ({ headers, query, request }) =>
       Effect.gen(function* () {
         const operator = yield* operatorFor("view", "events");
         const { tenantId } = operator;
         if (query.runId !== undefined)
           yield* inSnapshot(tenantId, requireRun(tenantId, query.runId));
+        const holder = JSON.stringify([tenantId, operator.operatorId]);
+        yield* open.admit(holder);
         const closing = yield* ServerClosing;
         const secret = Redacted.make(secretOf(request, operator.proof));
         const mayFollow = findOperator(operator.proof, Redacted.value(secret)).pipe(
@@ -64,12 +70,13 @@ export const eventsHandlers = HttpApiBuilder.group(
           }),
           Effect.provideContext(services),
         );
-        const frames = eventFrames({
+        const followed = eventFrames({
           tenantId,
           runId: query.runId,
           after: headers["last-event-id"] ?? query.after,
           mayFollow,
-        }).pipe(
+        });
+        const frames = Stream.unwrap(Effect.as(open.hold(holder), followed)).pipe(
           // A store that is away ends the stream; the client resumes where it was.
           Stream.catchIf(
             (error) => error instanceof StoreError,
@@ -77,6 +84,8 @@ export const eventsHandlers = HttpApiBuilder.group(
           ),
           Stream.interruptWhen(closing),
           Stream.provideContext(services),
+          // What was read together is written together: one packet, not two hundred.
+          Stream.mapArray((texts) => [texts.join("")]),
           Stream.encodeText,
         );
         yield* cutWhenStuck(request, stuckMillis);

@@ -20,6 +20,7 @@ import { EventLog } from "#lib/durable/EventLog.ts";
 import { Int8, JsonText, Millis } from "#server/postgres/columns.ts";
 import { transition } from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
+import { LogTails } from "#server/postgres/log-tail.ts";
 
 const channel = "effect_agent";
 /** Events that one transaction of the assigner moves at most. */
@@ -42,6 +43,7 @@ const EventRow = Schema.Struct({
   run_id: RunId,
   kind: Schema.String,
   body: JsonText(Schema.Json),
+  characters: Schema.Int,
 });
 
 const Bounds = Schema.Struct({ first_sequence: Int8, last_sequence: Int8 });
@@ -158,26 +160,31 @@ const make = Effect.gen(function* () {
     }),
     Result: EventRow,
     execute: (request) =>
-      sql`SELECT sequence, at, agent_id, thread_id, run_id, kind, body FROM events
+      sql`SELECT sequence, at, agent_id, thread_id, run_id, kind, body, length(body) AS characters
+        FROM events
         WHERE tenant_id = ${request.tenantId}
           ${request.runId === null ? sql`` : sql`AND run_id = ${request.runId}`}
           AND sequence > ${request.after}
         ORDER BY sequence LIMIT ${request.limit}`,
   });
 
+  const load = (tenantId: TenantId, runId: string | null) => (after: number, limit: number) =>
+    Effect.map(transition("EventLog.read", select({ tenantId, runId, after, limit })), (rows) =>
+      rows.map((row) => ({
+        event: loggedEventOf(tenantId, row),
+        characters: row.characters,
+      })),
+    );
+
+  const tails = new LogTails();
   const read = Effect.fn("EventLog.read")(function* (
     request: Parameters<EventLog["Service"]["read"]>[0],
   ) {
-    const rows = yield* transition(
-      "EventLog.read",
-      select({
-        tenantId: request.tenantId,
-        runId: request.runId ?? null,
-        after: request.after,
-        limit: Math.min(Math.max(request.limit, 1), 1_000),
-      }),
-    );
-    return rows.map((row) => loggedEventOf(request.tenantId, row));
+    const { tenantId, runId, after } = request;
+    const limit = Math.min(Math.max(request.limit, 1), 1_000);
+    // One run's events are asked for once, by a page that opens; the tenant's by everybody, all the time.
+    if (runId === undefined) return yield* tails.read(tenantId, after, limit, load(tenantId, null));
+    return (yield* load(tenantId, runId)(after, limit)).map(({ event }) => event);
   });
 
   const findBounds = SqlSchema.findOneOption({
@@ -189,10 +196,15 @@ const make = Effect.gen(function* () {
 
   const bounds = Effect.fn("EventLog.bounds")(function* (tenantId: TenantId) {
     const row = yield* transition("EventLog.bounds", findBounds(tenantId));
-    return Option.match(row, {
+    const found = Option.match(row, {
       onNone: () => ({ first: 1, last: 0 }),
-      onSome: (found) => ({ first: found.first_sequence, last: found.last_sequence }),
+      onSome: ({ first_sequence, last_sequence }) => ({
+        first: first_sequence,
+        last: last_sequence,
+      }),
     });
+    tails.forgetBeyond(tenantId, found.last);
+    return found;
   });
 
   const hintsOf = (tenantId: TenantId) =>

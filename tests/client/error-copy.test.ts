@@ -60,6 +60,7 @@ const bodies: ReadonlyArray<
       retryAfterSeconds: 3,
     },
   ],
+  [429, { _tag: "TooManyStreams", message: "What happened, where and why.", limit: 64 }],
   [503, { _tag: "StoreUnavailable", message: "What happened, where and why." }],
   [403, { _tag: "OriginRefused", message: "What happened, where and why." }],
 ];

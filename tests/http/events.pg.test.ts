@@ -1,7 +1,7 @@
 /** The event stream over real HTTP: replay, live, resume, reset, and what it frees. */
 import { Effect } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { afterAll, assert, beforeAll, describe, it, vi } from "vitest";
 import { TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import {
@@ -238,6 +238,29 @@ describe("the event stream", () => {
     const answer = await api.request("/events?after=abc", { token: ann.token });
     assert.strictEqual(answer.status, 422);
     assert.strictEqual(answer.body.path, "query.after");
+  });
+
+  it("[OP-01] one operator follows 64 streams at once and no more; another is not in the way, and a closed one makes room", async () => {
+    const bea = await api.addOperator("viewer");
+    const open = () => follow("", {}, bea.token);
+    const streams = await Promise.all(Array.from({ length: 64 }, open));
+    for (const stream of streams) assert.strictEqual((await stream.next())?.event, "heartbeat");
+    const refused = await open();
+    assert.strictEqual(refused.response.status, 429);
+    refused.cut();
+    const body = await api.request("/events", { token: bea.token });
+    assert.deepInclude(body.body, { _tag: "TooManyStreams", limit: 64 });
+    const other = await follow("");
+    assert.strictEqual(other.response.status, 200);
+    other.cut();
+    streams.pop()?.cut();
+    const again = await vi.waitFor(async () => {
+      const stream = await open();
+      assert.strictEqual(stream.response.status, 200);
+      return stream;
+    });
+    again.cut();
+    for (const stream of streams) stream.cut();
   });
 
   it("a client that goes away frees its subscription", async () => {

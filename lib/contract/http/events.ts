@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema";
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/unstable/httpapi";
-import { InvalidInput } from "../errors.ts";
+import { InvalidInput, TooManyStreams } from "../errors.ts";
 import { RunId, Sequence } from "../ids.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { readRefusals } from "./refusals.ts";
@@ -23,7 +23,7 @@ export const eventsGroup = HttpApiGroup.make("events")
       },
       headers: { "last-event-id": Schema.optionalKey(Sequence) },
       success: HttpApiSchema.StreamSse({ events: WireFrame }),
-      error: [...readRefusals, InvalidInput],
+      error: [...readRefusals, InvalidInput, TooManyStreams],
     }),
   )
   .middleware(DecodedInput)
