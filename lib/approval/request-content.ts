@@ -26,6 +26,16 @@ import { type ApprovalRuleOptions, approvalRuleOf } from "#lib/tool-approval.ts"
 /** How long a request stays open when neither tool nor agent says otherwise (`A-07`). */
 export const defaultExpiresAfter: Duration.Input = "24 hours";
 
+/** What a rule asks of people, with what it leaves open filled in (`A-02`, `A-06`). */
+export const approvalRuleDefaults = (
+  rule: Pick<ApprovalRuleOptions, "risk" | "denial" | "approversRequired" | "selfApproval">,
+) => ({
+  risk: rule.risk ?? "medium",
+  denial: rule.denial ?? "recoverable",
+  approversRequired: rule.approversRequired ?? 1,
+  selfApproval: rule.selfApproval ?? true,
+});
+
 /** The gated call and the run it belongs to. */
 export interface GatedCall extends Pick<
   ApprovalRequestContent,
@@ -95,11 +105,8 @@ export const buildRequestContent = (
       targets,
       preview,
       previewSource,
-      risk: rule.risk ?? "medium",
-      denial: rule.denial ?? "recoverable",
+      ...approvalRuleDefaults(rule),
       expiresAt,
-      approversRequired: rule.approversRequired ?? 1,
-      selfApproval: rule.selfApproval ?? true,
       ...(hiddenCharacters === undefined ? {} : { hiddenCharacters }),
     });
   });

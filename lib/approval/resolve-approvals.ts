@@ -22,7 +22,13 @@ import { boundedText } from "#lib/diagnostics/bounded-text.ts";
 
 /** What one request came to. */
 export type ApprovalOutcome =
-  | { readonly _tag: "approved"; readonly actor: Actor; readonly reason: string }
+  | {
+      readonly _tag: "approved";
+      readonly actor: Actor;
+      /** Everybody who approved, where people did. */
+      readonly approvers?: ReadonlyArray<Actor>;
+      readonly reason: string;
+    }
   | { readonly _tag: "denied"; readonly actor: Actor; readonly reason: string }
   /** Nobody answered before the expiry; decided by the system (`A-07`). */
   | { readonly _tag: "expired"; readonly actor: Actor; readonly expiredAt: number }
@@ -160,7 +166,7 @@ const outcomeOf = (
         approvers.map(({ id }) => id),
       );
       return verdict._tag === "granted" && actor !== undefined
-        ? { _tag: "approved", actor, reason: boundedReason(decision.reason) }
+        ? { _tag: "approved", actor, approvers, reason: boundedReason(decision.reason) }
         : { _tag: "unresolved", because: missingText(verdict) };
     }
     default:

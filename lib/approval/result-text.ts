@@ -7,6 +7,7 @@
  */
 import * as Schema from "effect/Schema";
 import { approvalLimits } from "#lib/contract/approval.ts";
+import type { Json } from "#lib/contract/json/json.ts";
 import { boundedText } from "#lib/diagnostics/bounded-text.ts";
 
 /** A person or a rule said no. */
@@ -14,6 +15,8 @@ export const ApprovalDeniedResult = Schema.TaggedStruct("ToolApprovalDenied", {
   message: Schema.String,
   /** The reason as it was given; absent when none was. */
   reason: Schema.optionalKey(Schema.String),
+  /** Arguments that the person who denied would accept to be asked for; nothing has run with them. */
+  suggestedArguments: Schema.optionalKey(Schema.Json),
 });
 
 /** Nobody decided in time. */
@@ -40,14 +43,22 @@ const named = (toolName: string): string => boundedText(toolName, 256);
  * The failed result of a call that was denied under a `recoverable` rule (`A-06`).
  *
  * @param reason the operator's or the rule's own words; shortened to 8 KiB of UTF-8
+ * @param suggestion arguments checked against the tool's schema, at most 8 KiB of JSON; a new call with
+ *   them is a new request
  */
 export const deniedResult = (
   toolName: string,
   reason: string,
+  suggestion?: Json,
 ): typeof ApprovalDeniedResult.Type => ({
   _tag: "ToolApprovalDenied",
-  message: `The call to ${named(toolName)} was denied and did not run. Do not repeat it unchanged.`,
+  message: `The call to ${named(toolName)} was denied and did not run. Do not repeat it unchanged.${
+    suggestion === undefined
+      ? ""
+      : " The person who denied it suggests other arguments; nothing has run with them. A new call with them is decided anew."
+  }`,
   ...(reason.trim() === "" ? {} : { reason: boundedText(reason, approvalLimits.maxReasonBytes) }),
+  ...(suggestion === undefined ? {} : { suggestedArguments: suggestion }),
 });
 
 /** The failed result of a call nobody decided about in time, under a `recoverable` rule (`A-07`). */

@@ -27,6 +27,8 @@ export const approvalLimits = {
   maxPreviewNodes: 4_096,
   /** A person's reason goes to the model in the denied call's result (`A-06`). */
   maxReasonBytes: 8_192,
+  /** Arguments that a denial suggests, as JSON text; they go to the model with the reason. */
+  maxSuggestionBytes: 8_192,
 } as const;
 
 const atMostBytes = (maxBytes: number) =>
@@ -101,3 +103,42 @@ export const ApprovalRequestContent = Schema.Struct({
   hiddenCharacters: Schema.optionalKey(HiddenCharacters),
 });
 export type ApprovalRequestContent = typeof ApprovalRequestContent.Type;
+
+/**
+ * What the host would judge the call by if it were approved now: everything around the arguments that can
+ * change while a person reads. A screen sends back the one it showed, and an approval is refused where any
+ * of it is different by then.
+ */
+export const ApprovalBasis = Schema.Struct({
+  /** Digest of the tool's contract as registered now; null where it is not registered any more. */
+  toolDigest: Schema.NullOr(Digest),
+  /** Digest of the agent's definition as registered now; null where it is not registered any more. */
+  definitionDigest: Schema.NullOr(Digest),
+  /** The tool's rule for approvals as registered now, in words. */
+  approvalRule: Schema.String.check(Schema.isMaxLength(200)),
+  /** Whether a policy is asked before the call runs. */
+  authorization: Schema.Literals(["asked", "none"]),
+  /** Whether this run may see the tool now; `not-told`: its filter did not answer. */
+  visibility: Schema.Literals(["visible", "hidden", "not-told"]),
+  /** Calls that the run may still declare. */
+  callsLeft: Schema.Int,
+  /** When the request stops being answerable; null: never. */
+  expiresAt: Schema.NullOr(EpochMillis),
+});
+export type ApprovalBasis = typeof ApprovalBasis.Type;
+
+/** One part of the basis that is not what it was; both sides in words. */
+export const BasisChange = Schema.Struct({
+  part: Schema.Literals([
+    "toolDigest",
+    "definitionDigest",
+    "approvalRule",
+    "authorization",
+    "visibility",
+    "callsLeft",
+    "expiresAt",
+  ]),
+  before: Schema.String,
+  now: Schema.String,
+});
+export type BasisChange = typeof BasisChange.Type;

@@ -1,5 +1,6 @@
 /** What operators and clients may ask for. Every command carries a client-made id (OP-09). */
 import * as Schema from "effect/Schema";
+import { ApprovalBasis, approvalLimits } from "./approval.ts";
 import { AgentId, CommandId, Digest, RunId, SubmissionId, ThreadId } from "./ids.ts";
 import { ResolutionKind } from "./status.ts";
 
@@ -37,8 +38,19 @@ export const DecideApproval = Schema.Struct({
   decision: Schema.Literals(["approved", "denied"]),
   parametersDigest: Digest,
   reason: text(2_000),
+  /**
+   * Other arguments for the same tool, with a denial only: JSON text, because a number must reach the
+   * tool's schema as it was typed. The model is told of them; what ran or runs never changes by them.
+   */
+  suggestion: Schema.optionalKey(requiredText(approvalLimits.maxSuggestionBytes)),
+  /** What the screen showed around the arguments; an approval is refused where it is different by now. */
+  basis: Schema.optionalKey(ApprovalBasis),
 });
 export type DecideApproval = typeof DecideApproval.Type;
+
+/** Says that somebody reads a request now, or stops; never a claim on it. */
+export const LookAtApproval = Schema.Struct({ looking: Schema.Boolean });
+export type LookAtApproval = typeof LookAtApproval.Type;
 
 /** Moves the expiry to `seconds` from now: 60 s to 30 days. */
 export const ExtendApproval = Schema.Struct({
@@ -62,6 +74,18 @@ export type ResolveUnknown = typeof ResolveUnknown.Type;
 
 export const AbortRun = Schema.Struct({ commandId: CommandId, reason: Reason });
 export type AbortRun = typeof AbortRun.Type;
+
+/** Asks the tool's probe about an effect in doubt, now. */
+export const ProbeUnknown = Schema.Struct({ commandId: CommandId });
+export type ProbeUnknown = typeof ProbeUnknown.Type;
+
+/** Makes a run that waits for its next attempt due now. */
+export const WakeRun = Schema.Struct({ commandId: CommandId, reason: Reason });
+export type WakeRun = typeof WakeRun.Type;
+
+/** A new attempt for a run that keeps failing, or a new submission for one that was given up. */
+export const RetryRun = Schema.Struct({ commandId: CommandId, reason: Reason });
+export type RetryRun = typeof RetryRun.Type;
 
 export const AcknowledgeDenial = Schema.Struct({ commandId: CommandId, note: Reason });
 export type AcknowledgeDenial = typeof AcknowledgeDenial.Type;

@@ -1,6 +1,6 @@
 /** What the API shows. Lists never carry bodies; a body is behind its own route (C079). */
 import * as Schema from "effect/Schema";
-import { ApprovalRequestContent } from "./approval.ts";
+import { ApprovalBasis, ApprovalRequestContent, BasisChange } from "./approval.ts";
 import { ExposureSnapshot } from "./exposure.ts";
 import {
   AgentId,
@@ -10,6 +10,7 @@ import {
   Digest,
   EpochMillis,
   OperatorId,
+  ProbeId,
   RunId,
   Sequence,
   SubmissionId,
@@ -27,6 +28,7 @@ import {
   FailureHandling,
   FailureMode,
   OperatorRole,
+  ProbeFinding,
   RecoveryDecision,
   ResolutionKind,
   Risk,
@@ -199,11 +201,39 @@ export const ApprovalListItem = Schema.Struct({
 });
 export type ApprovalListItem = typeof ApprovalListItem.Type;
 
+/** Somebody who has the request open, and until when that is believed without hearing from them. */
+export const ApprovalLooker = Schema.Struct({
+  operatorId: OperatorId,
+  name: Schema.String,
+  until: EpochMillis,
+});
+export type ApprovalLooker = typeof ApprovalLooker.Type;
+
+/** One person's approval of a request that needs several. */
+export const ApproverView = Schema.Struct({
+  operatorId: OperatorId,
+  name: Schema.String,
+  reason: Schema.String,
+  at: EpochMillis,
+});
+export type ApproverView = typeof ApproverView.Type;
+
 export const ApprovalDetail = Schema.Struct({
   ...ApprovalListItem.fields,
   content: ApprovalRequestContent,
   reason: Schema.NullOr(Schema.String),
+  /** Arguments that a denial suggested to the model. */
+  suggestion: Schema.NullOr(Schema.Json),
   decision: Schema.NullOr(Actor),
+  /** People who have approved so far, earliest first, where more than one must; and how many still must. */
+  approvers: Schema.Array(ApproverView),
+  approversMissing: Schema.Int,
+  /** Others who read the request at this moment. */
+  lookers: Schema.Array(ApprovalLooker),
+  /** What the call would be judged by now; sent back with an approval. */
+  basis: ApprovalBasis,
+  /** What of it is not as it was when the call was asked for. */
+  changedSinceAsked: Schema.Array(BasisChange),
   /** Delivery tracker: decided, recorded, delivered to the worker, effect result. */
   delivery: Schema.Struct({
     decidedAt: Schema.NullOr(EpochMillis),
@@ -253,6 +283,28 @@ export const UnknownListItem = Schema.Struct({
 });
 export type UnknownListItem = typeof UnknownListItem.Type;
 
+/** One question to a destination; the last five are null while it has not answered. */
+export const ProbeView = Schema.Struct({
+  probeId: ProbeId,
+  actor: Actor,
+  askedAt: EpochMillis,
+  /** The tool's declared rule made this answer a resolution. */
+  settles: Schema.Boolean,
+  answeredAt: Schema.NullOr(EpochMillis),
+  finding: Schema.NullOr(ProbeFinding),
+  detail: Schema.NullOr(Schema.String),
+  result: Schema.NullOr(Schema.Json),
+  isFailure: Schema.NullOr(Schema.Boolean),
+});
+export type ProbeView = typeof ProbeView.Type;
+
+/** What is known of one stage of an effect, and how. */
+export const EffectStage = Schema.Struct({
+  known: Schema.Literals(["yes", "no", "not-known"]),
+  why: Schema.String,
+});
+export type EffectStage = typeof EffectStage.Type;
+
 export const UnknownDetail = Schema.Struct({
   ...UnknownListItem.fields,
   parameters: Schema.Json,
@@ -261,6 +313,12 @@ export const UnknownDetail = Schema.Struct({
   attempt: Schema.Int,
   executionClass: ExecutionClass,
   detail: Schema.String,
+  /** Whether the request left and whether the destination acted, from the evidence at hand. */
+  stages: Schema.Struct({ sent: EffectStage, answered: EffectStage }),
+  /** What the tool's probe would settle, in plain words; null for a tool without a probe. */
+  probeRule: Schema.NullOr(Schema.String),
+  /** Newest first, at most 20. */
+  probes: Schema.Array(ProbeView),
   resultSchema: Schema.Json,
   failureSchema: Schema.NullOr(Schema.Json),
   resolution: Schema.NullOr(
@@ -322,6 +380,36 @@ export const ObligationView = Schema.Struct({
   attempts: Schema.Int,
 });
 export type ObligationView = typeof ObligationView.Type;
+
+/** Why a run is where it is, what happens next and when, and what each attempt decided (OP-12). */
+export const RunExplanation = Schema.Struct({
+  runId: RunId,
+  state: RunState,
+  /** What holds it up. */
+  now: Schema.String,
+  /** What happens next, and what starts it. */
+  next: Schema.String,
+  /** When the next attempt is due; null when no clock starts it. */
+  nextAt: Schema.NullOr(EpochMillis),
+  /** Attempts in a row that ended without progress, and how many end the run. */
+  lostAttempts: Schema.Int,
+  maxLostAttempts: Schema.Int,
+  /** Each recovery decision as it was recorded, and what such a decision means; oldest first, at most 200. */
+  decisions: Schema.Array(Schema.Struct({ ...AttemptView.fields, meaning: Schema.String })),
+  /** Which commands would do something, each with what it would do or why not. */
+  wake: Schema.Struct({ possible: Schema.Boolean, effect: Schema.String }),
+  retry: Schema.Struct({ possible: Schema.Boolean, effect: Schema.String }),
+  serverTime: EpochMillis,
+});
+export type RunExplanation = typeof RunExplanation.Type;
+
+/** What a retry made: another attempt of the same run, or a new submission of its input. */
+export const RetryReceipt = Schema.Struct({
+  kind: Schema.Literals(["new-attempt", "new-submission"]),
+  runId: RunId,
+  threadId: ThreadId,
+});
+export type RetryReceipt = typeof RetryReceipt.Type;
 
 export const AgentToolView = Schema.Struct({
   name: Schema.String,

@@ -22,6 +22,7 @@ import type {
   ThreadId,
   ToolCallId,
 } from "#lib/contract/ids.ts";
+import type { Json } from "#lib/contract/json/json.ts";
 import type { Actor } from "#lib/contract/records.ts";
 import type { StoreError } from "./StoreError.ts";
 
@@ -46,6 +47,8 @@ export interface ApprovalAnswer {
   /** Of what the person saw; another one is refused. */
   readonly parametersDigest: Digest;
   readonly reason: string;
+  /** Other arguments for the model, checked by the tool's own decoder; with a denial only. */
+  readonly suggestion?: Json;
   /** Kept with the decision; null where no command made it. */
   readonly commandId: string | null;
 }

@@ -4,6 +4,7 @@ import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { decideApproval } from "#server/operator/decide-approval.ts";
 import { extendApproval } from "#server/operator/extend-approval.ts";
+import { lookAtApproval } from "#server/operator/look-at-approval.ts";
 import { readApprovalDetail } from "#server/views/approval-detail.ts";
 import { listApprovals } from "#server/views/list-approvals.ts";
 import { servicesOf } from "./services.ts";
@@ -36,6 +37,11 @@ export const approvalsHandlers = HttpApiBuilder.group(
           const operator = yield* CurrentOperator;
           yield* extendApproval(operator, params.requestId, payload);
           return yield* readApprovalDetail(operator, params.requestId);
+        }).pipe(Effect.provideContext(services)),
+      look: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          return yield* lookAtApproval(operator, params.requestId, payload);
         }).pipe(Effect.provideContext(services)),
     });
   }),

@@ -9,9 +9,13 @@ export type OperatorAct =
   | "view"
   | "decide-approval"
   | "extend-approval"
+  | "look-at-approval"
   | "submit-input"
   | "abort-run"
   | "resolve-unknown"
+  | "probe-unknown"
+  | "wake-run"
+  | "retry-run"
   | "acknowledge-denial"
   | "read-diagnostics"
   | "read-audit"
@@ -23,9 +27,13 @@ export const neededRole: Record<OperatorAct, OperatorRole> = {
   view: "viewer",
   "decide-approval": "decider",
   "extend-approval": "decider",
+  "look-at-approval": "decider",
   "submit-input": "operator",
   "abort-run": "operator",
   "resolve-unknown": "operator",
+  "probe-unknown": "operator",
+  "wake-run": "operator",
+  "retry-run": "operator",
   "acknowledge-denial": "operator",
   "read-diagnostics": "operator",
   "read-audit": "operator",

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { judgeApproval, refuseDecided, refuseExtension } from "#lib/approval/judge-approval.ts";
+import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { type ApprovalAnswer, Approvals } from "#lib/durable/Approvals.ts";
 import { columnText } from "#lib/durable/storable-text.ts";
 import { announce } from "./announce.ts";
@@ -38,6 +39,7 @@ const make = Effect.gen(function* () {
       UPDATE approval_requests SET state = ${answer.decision}, decider_kind = ${answer.actor.kind},
         decider_id = ${answer.actor.id}, decider_name = ${answer.actor.name}, decision_reason = ${reason},
         decision_command_id = ${answer.commandId},
+        suggestion = ${answer.suggestion === undefined ? null : canonicalJson(answer.suggestion)},
         decided_at = date_trunc('milliseconds', clock_timestamp())
       WHERE tenant_id = ${answer.tenantId} AND request_id = ${answer.requestId} AND state = 'pending'
         AND parameters_digest = ${answer.parametersDigest}

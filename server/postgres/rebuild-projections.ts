@@ -48,7 +48,14 @@ const shadowed = [
 ] as const;
 
 const millis = (column: string) => `date_trunc('milliseconds', ${column}) AS ${column}`;
-const decision = ["state", "decider_kind", "decider_id", "decider_name", "decision_reason"];
+const decision = [
+  "state",
+  "decider_kind",
+  "decider_id",
+  "decider_name",
+  "decision_reason",
+  "suggestion",
+];
 const resolution = [
   "state",
   "resolution",

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect";
 import type { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import type { ApprovalRequestId } from "#lib/contract/ids.ts";
+import { readBasis } from "./approval-basis.ts";
 import { readApproval, readBatch, readExecution } from "./approval-rows.ts";
 import { assembleApproval } from "./assemble-approval.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
@@ -20,5 +21,6 @@ export const readApprovalDetail = Effect.fn("views.readApprovalDetail")(function
       return { row, batch, execution, serverTime: now };
     }),
   );
-  return assembleApproval({ ...read, operator });
+  const basis = yield* readBasis({ ...read.row, input: read.row.input ?? null });
+  return assembleApproval({ ...read, basis, operator });
 });

@@ -3,15 +3,9 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { ApprovalRequestContent } from "#lib/contract/approval.ts";
-import {
-  type ApprovalRequestId,
-  Digest,
-  EpochMillis,
-  OperatorId,
-  type TenantId,
-} from "#lib/contract/ids.ts";
+import { type ApprovalRequestId, Digest, EpochMillis, type TenantId } from "#lib/contract/ids.ts";
 import { Actor, RunRecord } from "#lib/contract/records.ts";
-import { ApprovalListItem } from "#lib/contract/views.ts";
+import { ApprovalListItem, ApprovalLooker, ApproverView } from "#lib/contract/views.ts";
 import { approvalListColumns } from "./list-approvals.ts";
 import { millis } from "./columns.ts";
 import { notFound } from "./require-run.ts";
@@ -29,9 +23,23 @@ export const ApprovalRow = Schema.Struct({
   deciderId: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String),
   deliveredAt: Schema.NullOr(EpochMillis),
-  approvedBy: Schema.Array(OperatorId),
+  /** Canonical text of what a denial suggested. */
+  suggestion: Schema.NullOr(Schema.fromJsonString(Schema.Json)),
+  approvers: Schema.Array(ApproverView),
+  lookers: Schema.Array(ApprovalLooker),
+  definitionDigest: Schema.NullOr(Digest),
+  toolCalls: Schema.Int,
+  /** The run's input while the request is pending: the host's filter is asked with it. */
+  input: Schema.NullOr(Schema.fromJsonString(Schema.Json)),
 });
 export type ApprovalRow = typeof ApprovalRow.Type;
+
+/** Who reads a pending request now, of `approval_requests AS a`; one `json` value. */
+const lookersColumn = `
+  coalesce((SELECT json_agg(json_build_object('operatorId', l.operator_id, 'name', l.operator_name,
+      'until', ${millis("l.looks_until")}) ORDER BY l.operator_id)
+    FROM approval_looks l WHERE a.state = 'pending' AND l.tenant_id = a.tenant_id
+      AND l.request_id = a.request_id AND l.looks_until > now()), '[]')`;
 
 export const readApproval = (tenantId: TenantId, requestId: ApprovalRequestId) =>
   Effect.gen(function* () {
@@ -41,9 +49,15 @@ export const readApproval = (tenantId: TenantId, requestId: ApprovalRequestId) =
         a.approvers_required AS "approversRequired", a.self_approval AS "selfApproval",
         r.requester_id AS "requesterId", a.decider_kind AS "deciderKind", a.decider_id AS "deciderId",
         a.decision_reason AS reason, ${sql.literal(millis("a.delivered_at"))} AS "deliveredAt",
-        ARRAY(SELECT v.operator_id FROM approval_votes v WHERE v.tenant_id = a.tenant_id
-          AND v.request_id = a.request_id AND v.decision = 'approved' ORDER BY v.voted_at) AS "approvedBy"
+        a.suggestion, r.definition_digest AS "definitionDigest", r.tool_calls AS "toolCalls",
+        CASE WHEN a.state = 'pending' THEN s.input END AS input,
+        coalesce((SELECT json_agg(json_build_object('operatorId', v.operator_id, 'name', v.operator_name,
+            'reason', v.reason, 'at', ${sql.literal(millis("v.voted_at"))}) ORDER BY v.voted_at, v.operator_id)
+          FROM approval_votes v WHERE v.tenant_id = a.tenant_id
+            AND v.request_id = a.request_id AND v.decision = 'approved'), '[]') AS approvers,
+        ${sql.literal(lookersColumn)} AS lookers
       FROM approval_requests a JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
+      JOIN submissions s ON s.tenant_id = r.tenant_id AND s.submission_id = r.submission_id
       WHERE a.tenant_id = ${tenantId} AND a.request_id = ${requestId}`);
     return rows[0] ?? (yield* notFound("approval request"));
   });

@@ -1,9 +1,12 @@
 /** An approval's page from its rows: pure (OP-05). */
+import { basisChanges } from "#lib/approval/approval-basis.ts";
+import type { ApprovalBasis } from "#lib/contract/approval.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { OperatorRole } from "#lib/contract/status.ts";
 import type { ApprovalDetail } from "#lib/contract/views.ts";
 import { missingApprovers, refuseApprover, refuseDecided } from "#lib/approval/judge-approval.ts";
 import { mayAct, neededRole } from "#server/operator/permissions.ts";
+import { basisWhenAsked } from "./approval-basis.ts";
 import type { ApprovalRow, BatchRow } from "./approval-rows.ts";
 import { fingerprintWords } from "./fingerprint-words.ts";
 
@@ -13,8 +16,29 @@ export interface ApprovalEvidence {
   /** The call's prepared and settled records, as far as there are any. */
   readonly execution: ReadonlyArray<RunRecord>;
   readonly operator: { readonly operatorId: string; readonly role: OperatorRole };
+  /** What the call would be judged by now. */
+  readonly basis: ApprovalBasis;
   readonly serverTime: number;
 }
+
+const approvedBy = (row: ApprovalRow): ReadonlyArray<string> =>
+  row.approvers.map(({ operatorId }) => operatorId);
+
+/** Only while somebody may still act on it: what has become of a decided call is its receipt's business. */
+const changedSinceAsked = (
+  { row, basis }: ApprovalEvidence,
+  call: BatchRow | undefined,
+): ApprovalDetail["changedSinceAsked"] =>
+  row.state !== "pending" || call === undefined
+    ? []
+    : basisChanges(
+        basisWhenAsked(basis, {
+          content: row.content,
+          toolDigest: call.toolDigest,
+          definitionDigest: row.definitionDigest ?? basis.definitionDigest,
+        }),
+        basis,
+      );
 
 /** The same rules as the decision itself, so that a button never promises what the server would refuse. */
 const mayDecide = ({
@@ -27,10 +51,10 @@ const mayDecide = ({
       allowed: false,
       why: `Deciding needs the role ${neededRole["decide-approval"]}; yours is ${operator.role}.`,
     };
-  const now = { ...row, now: serverTime };
+  const now = { ...row, approvedBy: approvedBy(row), now: serverTime };
   const refusal = refuseDecided(now) ?? refuseApprover(now, operator.operatorId);
   if (refusal !== undefined) return { allowed: false, why: refusal.message };
-  const missing = missingApprovers(row, row.approvedBy);
+  const missing = missingApprovers(row, now.approvedBy);
   return {
     allowed: true,
     why:
@@ -58,11 +82,16 @@ const receiptOf = (
 };
 
 export const assembleApproval = (evidence: ApprovalEvidence): ApprovalDetail => {
-  const { row, batch } = evidence;
+  const { batch, operator } = evidence;
+  const { input: _, ...row } = evidence.row;
   const call = batch.find((candidate) => candidate.callId === row.callId);
   const effectAt = call?.endedAt ?? null;
   return {
     ...row,
+    approversMissing: row.state === "pending" ? missingApprovers(row, approvedBy(evidence.row)) : 0,
+    lookers: row.lookers.filter(({ operatorId }) => operatorId !== operator.operatorId),
+    basis: evidence.basis,
+    changedSinceAsked: changedSinceAsked(evidence, call),
     decision:
       row.deciderKind === null || row.deciderId === null || row.decidedBy === null
         ? null

@@ -16,7 +16,8 @@ const position = (place: RunPlace, id: string) => ({
 const decide = (place: RunPlace, id: string, state: string) =>
   rows(
     `UPDATE approval_requests SET state = $2, decider_kind = 'operator', decider_id = 'ada', decider_name = 'Ada',
-       decision_reason = 'fine', decided_at = clock_timestamp() WHERE request_id = $1`,
+       decision_reason = 'fine', decided_at = clock_timestamp(),
+       suggestion = CASE WHEN $2::text = 'denied' THEN '{"amount":5}' END WHERE request_id = $1`,
     [approvalRequestIdOf(position(place, id)), state],
   );
 

@@ -1,17 +1,18 @@
 /** The API over real HTTP on a loopback port, on a database of its own, with operators of every role. */
 import { createHash, randomBytes } from "node:crypto";
-import { Effect, Exit, Layer, ManagedRuntime, Option, Redacted, Scope } from "effect";
+import { Effect, Exit, Layer, ManagedRuntime, Option, Redacted, Result, Scope } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { AgentView } from "#lib/contract/views.ts";
 import { AgentId, Digest, type TenantId, type ThreadId } from "#lib/contract/ids.ts";
 import { InvalidInput } from "#lib/contract/errors.ts";
+import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import type { OperatorRole } from "#lib/contract/status.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { apiRoutes } from "#server/http/routes.ts";
 import { StuckMillis } from "#server/http/sse.ts";
 import { startServer } from "#server/http/Server.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
-import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
+import { type CallStanding, ToolSchemas } from "#server/operator/ToolSchemas.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
@@ -30,6 +31,18 @@ export const deskAgent: AgentView = {
   policyInstalled: false,
   visibilityInstalled: false,
   examples: [],
+};
+
+/** What the registry answers about a pending call; a test that changes it puts it back. */
+export const standing: { now: CallStanding } = {
+  now: {
+    toolDigest: Digest.make("b".repeat(64)),
+    definitionDigest: Digest.make("d".repeat(64)),
+    approvalRule: "1 person, the requester may be one, a denial is recoverable, risk high",
+    authorization: "asked",
+    visibility: "visible",
+    maxToolCalls: 24,
+  },
 };
 
 const catalogue = Layer.succeed(AgentCatalogue, {
@@ -57,7 +70,23 @@ const catalogue = Layer.succeed(AgentCatalogue, {
 const isOkShape = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "ok" in value && typeof value.ok === "boolean";
 
+const refusedArguments = (message: string) =>
+  Effect.fail(new InvalidInput({ message, path: "body.suggestion" }));
+
 const toolSchemas = Layer.succeed(ToolSchemas, {
+  standingOf: () => Effect.sync(() => standing.now),
+  // The desk's tool takes a whole `amount`.
+  checkArguments: ({ text }) => {
+    const parsed = parseJson(text);
+    if (Result.isFailure(parsed)) return refusedArguments(parsed.failure.message);
+    const value = parsed.success;
+    return typeof value === "object" &&
+      value !== null &&
+      "amount" in value &&
+      Number.isInteger(value.amount)
+      ? Effect.succeed(value)
+      : refusedArguments("The tool needs a whole amount.");
+  },
   validateResult: ({ result }) =>
     isOkShape(result)
       ? Effect.void
@@ -84,12 +113,7 @@ export const startApi = async (options: { readonly stuckMillis?: number } = {}) 
   const wakes = Layer.succeed(Wakes, {
     wake: (thread) => Effect.sync(() => void woken.push(thread)),
   });
-  const services = Layer.mergeAll(
-    portsLayer,
-    wakes,
-    catalogue,
-    toolSchemas,
-  ).pipe(
+  const services = Layer.mergeAll(portsLayer, wakes, catalogue, toolSchemas).pipe(
     Layer.provideMerge(EventHints.layer),
     Layer.provideMerge(Database.layer({ url: Redacted.make(database.url), maxConnections: 16 })),
   );

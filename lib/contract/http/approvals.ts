@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema";
 import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
-import { DecideApproval, ExtendApproval } from "../commands.ts";
+import { DecideApproval, ExtendApproval, LookAtApproval } from "../commands.ts";
 import {
   ApprovalAlreadyDecided,
   ApprovalChanged,
@@ -10,7 +10,7 @@ import {
 } from "../errors.ts";
 import { AgentId, ApprovalRequestId, RunId } from "../ids.ts";
 import { ApprovalState } from "../status.ts";
-import { ApprovalDetail, ApprovalListItem, page } from "../views.ts";
+import { ApprovalDetail, ApprovalListItem, ApprovalLooker, page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
 import { listRefusals, readRefusals } from "./refusals.ts";
@@ -54,6 +54,12 @@ export const approvalsGroup = HttpApiGroup.make("approvals")
       payload: ExtendApproval,
       success: ApprovalDetail,
       error: [...readRefusals, InvalidInput, IdempotencyConflict, ApprovalAlreadyDecided],
+    }),
+    HttpApiEndpoint.post("look", "/approvals/:requestId/look", {
+      params: requestId,
+      payload: LookAtApproval,
+      success: Schema.Struct({ lookers: Schema.Array(ApprovalLooker) }),
+      error: readRefusals,
     }),
   )
   .middleware(DecodedInput)
