@@ -1,9 +1,16 @@
 /**
  * One connection per browser: the tab that holds the lock follows the log and hands every frame to the
- * others. When it closes, the next tab in line takes over at its own cursor, so nothing is missed. Where
- * the browser has no locks or channels, each tab follows by itself.
+ * others. When it closes, the next tab in line takes over at its own cursor, so nothing is missed. A
+ * leader that the browser has frozen keeps the lock and says nothing: whoever hears nothing for as long
+ * as a dead connection would take follows by itself until the leader speaks again. Where the browser has
+ * no locks or channels, each tab follows by itself.
  */
-import { followEvents, type StreamFrame, type StreamSurroundings } from "./event-stream.ts";
+import {
+  followEvents,
+  silenceMillis,
+  type StreamFrame,
+  type StreamSurroundings,
+} from "./event-stream.ts";
 
 const lockName = "effect-agent-events";
 const channelName = "effect-agent-events";
@@ -42,17 +49,35 @@ export const followShared = (
   let stopLeading: (() => void) | undefined;
   let endLead: (() => void) | undefined;
   let lastState: StreamFrame = { kind: "connection", state: { phase: "connecting" } };
+  let stopAlone: (() => void) | undefined;
+  let cancelWatch: () => void = () => {};
+
+  const endAlone = (): void => {
+    cancelWatch();
+    stopAlone?.();
+    stopAlone = undefined;
+  };
+  const watchLeader = (): void => {
+    endAlone();
+    cancelWatch = surroundings.after(silenceMillis, () => {
+      stopAlone = followEvents(surroundings, cursor, onFrame);
+    });
+  };
 
   channel.onmessage = (message: MessageEvent<unknown>) => {
     if (!isTabMessage(message.data)) return;
     if (message.data.from === "leader") {
-      if (stopLeading === undefined) onFrame(message.data.frame);
+      if (stopLeading !== undefined) return;
+      watchLeader();
+      onFrame(message.data.frame);
     } else if (stopLeading !== undefined) channel.postMessage({ from: "leader", frame: lastState });
   };
   channel.postMessage({ from: "newcomer" });
+  watchLeader();
 
   const lead = (): Promise<void> =>
     new Promise((resolve) => {
+      endAlone();
       endLead = resolve;
       stopLeading = followEvents(surroundings, cursor, (frame) => {
         if (frame.kind === "connection") lastState = frame;
@@ -70,6 +95,7 @@ export const followShared = (
 
   return () => {
     released.abort();
+    endAlone();
     stopLeading?.();
     endLead?.();
     channel.close();

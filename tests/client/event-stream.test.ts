@@ -1,72 +1,12 @@
 import { assert, describe, it } from "@effect/vitest";
 import {
-  type EventConnection,
   followEvents,
   retryDelay,
   silenceMillis,
   type StreamFrame,
 } from "#lib/client/event-stream.ts";
 import { makeServerClock } from "#lib/client/server-clock.ts";
-
-/** A browser in which time moves only when told. */
-const makeBrowser = () => {
-  let now = 0;
-  const timers: Array<{ readonly at: number; readonly run: () => void; live: boolean }> = [];
-  const opened: Array<{
-    readonly url: string;
-    closed: boolean;
-    readonly fire: (type: string, data?: string, id?: string) => void;
-  }> = [];
-  const frames: Array<StreamFrame> = [];
-  return {
-    opened,
-    frames,
-    surroundings: {
-      now: () => now,
-      random: () => 0.5,
-      clock: makeServerClock(() => now),
-      after: (millis: number, run: () => void) => {
-        const timer = { at: now + millis, run, live: true };
-        timers.push(timer);
-        return () => {
-          timer.live = false;
-        };
-      },
-      open: (url: string): EventConnection => {
-        const listeners = new Map<
-          string,
-          (event: { data?: unknown; lastEventId?: string }) => void
-        >();
-        const connection = {
-          url,
-          closed: false,
-          fire: (type: string, data?: string, id = "") =>
-            listeners.get(type)?.({ ...(data === undefined ? {} : { data }), lastEventId: id }),
-        };
-        opened.push(connection);
-        return {
-          addEventListener: (type, listener) => void listeners.set(type, listener),
-          close: () => {
-            connection.closed = true;
-          },
-        };
-      },
-    },
-    pass: (millis: number) => {
-      const until = now + millis;
-      for (;;) {
-        const due = timers
-          .filter((timer) => timer.live && timer.at <= until)
-          .toSorted((a, b) => a.at - b.at)[0];
-        if (due === undefined) break;
-        now = due.at;
-        due.live = false;
-        due.run();
-      }
-      now = until;
-    },
-  };
-};
+import { makeBrowser } from "./fake-browser.ts";
 
 const phases = (frames: ReadonlyArray<StreamFrame>): ReadonlyArray<string> =>
   frames.flatMap((frame) => (frame.kind === "connection" ? [frame.state.phase] : []));
