@@ -1,0 +1,281 @@
+/**
+ * Runs with whole journals, written through the same ports as the host's own: admitted, claimed,
+ * appended, so that their chains, projections and events are right by construction. They belong to the
+ * retail desk as this version defines it, so an open one can be decided and goes on when a host starts.
+ */
+import * as Clock from "effect/Clock";
+import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
+import { definitionDigestOf, toolDigestOf } from "#lib/agent/definition-digest.ts";
+import { ExposureSnapshot } from "#lib/contract/exposure.ts";
+import { AgentId, Digest, type TenantId, ToolCallId, WorkerId } from "#lib/contract/ids.ts";
+import { digestOf } from "#lib/contract/json/digest.ts";
+import type { Json } from "#lib/contract/json/json.ts";
+import type { Actor, DeclaredCall, RecordOf, RunRecord } from "#lib/contract/records.ts";
+import {
+  approvalRequestIdOf,
+  denialIdOf,
+  idempotencyKeyOf,
+  unknownIdOf,
+} from "#lib/durable/derived-ids.ts";
+import { Journal } from "#lib/durable/Journal.ts";
+import { eventsOf } from "#lib/durable/record-events.ts";
+import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { executionClassOf } from "#lib/durable-step.ts";
+import { retailDesk, RetailDeskToolkit } from "#server/demo/RetailDesk.ts";
+
+const seeder = WorkerId.make("worker-seed");
+const requester: Actor = { kind: "operator", id: "opr_administrator", name: "Administrator" };
+const tools = RetailDeskToolkit.tools;
+type ToolName = keyof typeof tools;
+
+const exposed = Object.keys(tools);
+const exposure = new ExposureSnapshot({
+  exposed,
+  pins: [],
+  discoveryTools: ["discover_tools"],
+  eager: false,
+  selectionSource: "initial",
+  selected: exposed,
+  schemaBytes: 21_400,
+  maxTools: 48,
+  maxSchemaBytes: 131_072,
+  hiddenByVisibility: [],
+  hiddenByVisibilityCount: 0,
+  notSelected: [],
+  notSelectedCount: 0,
+  warnings: [],
+});
+
+/** One call of a turn: which tool, with what, and whether a person is asked. */
+export interface SeedCall {
+  readonly tool: ToolName;
+  readonly parameters: Json;
+  readonly asks?: { readonly summary: string; readonly risk: "medium" | "high" | "critical" };
+}
+
+/** Appends behind its own tail, as one owner does, and counts the events it caused. */
+export class SeedRun {
+  private tail: Claim["tail"];
+  private batch = 0;
+  events = 1;
+
+  constructor(
+    readonly claim: Claim,
+    readonly startedAt: number,
+  ) {
+    this.tail = claim.tail;
+  }
+
+  readonly append = Effect.fnUntraced(
+    function* (this: SeedRun, records: ReadonlyArray<RunRecord>) {
+      const journal = yield* Journal;
+      this.batch += 1;
+      const receipt = yield* journal.append({
+        tenantId: this.claim.tenantId,
+        threadId: this.claim.threadId,
+        runId: this.claim.runId,
+        agentId: this.claim.agentId,
+        epoch: this.claim.epoch,
+        expectedTail: this.tail,
+        batchId: `seed-${this.claim.epoch}-${this.batch}`,
+        records,
+        events: [],
+        diagnostics: [],
+      });
+      this.tail = receipt.tail;
+      this.events += records.reduce((sum, record) => sum + eventsOf(record).length, 0);
+    }.bind(this),
+  );
+
+  private call(turn: number, index: number, call: SeedCall) {
+    return {
+      runId: this.claim.runId,
+      turn,
+      callId: ToolCallId.make(`call_${turn}_${index}`),
+      toolName: call.tool,
+    };
+  }
+
+  private place(turn: number, index: number) {
+    const { tenantId, runId } = this.claim;
+    return { tenantId, runId, turn, callId: ToolCallId.make(`call_${turn}_${index}`) };
+  }
+
+  readonly opened = (): ReadonlyArray<RunRecord> => [
+    {
+      _tag: "RunOpened",
+      runId: this.claim.runId,
+      submissionId: this.claim.submissionId,
+      agentId: this.claim.agentId,
+      definitionDigest: definitionDigestOf(retailDesk),
+      modelId: "rehearsal",
+      input: this.claim.input,
+      requester,
+    },
+    {
+      _tag: "AttemptStarted",
+      runId: this.claim.runId,
+      attempt: 1,
+      epoch: this.claim.epoch,
+      decision: "first-attempt",
+      explanation: "The first attempt at this run.",
+    },
+  ];
+
+  readonly turn = (turn: number, calls: ReadonlyArray<SeedCall>, text: string): RunRecord => ({
+    _tag: "TurnRecorded",
+    runId: this.claim.runId,
+    turn,
+    response: calls.map((call, index) => ({
+      type: "tool-call",
+      id: `call_${turn}_${index}`,
+      name: call.tool,
+      params: call.parameters,
+      providerExecuted: false,
+    })),
+    text,
+    calls: calls.map((call, index): DeclaredCall => ({
+      callId: ToolCallId.make(`call_${turn}_${index}`),
+      index,
+      toolName: call.tool,
+      parameters: call.parameters,
+      effectiveParameters: call.parameters,
+      parametersDigest: Digest.make(digestOf(call.parameters)),
+      providerExecuted: false,
+      executionClass: executionClassOf(tools[call.tool]),
+      toolDigest: toolDigestOf(tools[call.tool]),
+      needsApproval: call.asks !== undefined,
+    })),
+    rejections: [],
+    exposure,
+    finishReason: calls.length === 0 ? "stop" : "tool-calls",
+    usage: { inputTokens: 900 + 17 * turn, outputTokens: 60 + turn },
+    startedAt: this.startedAt,
+  });
+
+  readonly asked = (turn: number, calls: ReadonlyArray<SeedCall>): ReadonlyArray<RunRecord> =>
+    calls.flatMap((call, index): ReadonlyArray<RunRecord> =>
+      call.asks === undefined
+        ? []
+        : [
+            {
+              _tag: "ApprovalRequested",
+              ...this.call(turn, index, call),
+              requestId: approvalRequestIdOf(this.place(turn, index)),
+              request: {
+                requestId: approvalRequestIdOf(this.place(turn, index)),
+                agentId: this.claim.agentId,
+                threadId: this.claim.threadId,
+                runId: this.claim.runId,
+                submissionId: this.claim.submissionId,
+                turnId: `${this.claim.runId}:${turn}`,
+                turnNumber: turn,
+                callId: ToolCallId.make(`call_${turn}_${index}`),
+                toolName: call.tool,
+                parameters: call.parameters,
+                effectiveParameters: call.parameters,
+                parametersDigest: Digest.make(digestOf(call.parameters)),
+                targets: [{ kind: "order", id: "#W0000001" }],
+                preview: call.parameters,
+                previewSource: "tool",
+                summary: call.asks.summary,
+                risk: call.asks.risk,
+                denial: "recoverable",
+                requestedAt: this.startedAt,
+                // Some time to go through the queue by hand.
+                expiresAt: this.startedAt + 86_400_000,
+                requester: requester.name,
+                approversRequired: 1,
+                selfApproval: true,
+              },
+            },
+          ],
+    );
+
+  readonly prepared = (turn: number, index: number, call: SeedCall): RunRecord => ({
+    _tag: "ToolCallPrepared",
+    ...this.call(turn, index, call),
+    executionClass: executionClassOf(tools[call.tool]),
+    parametersDigest: Digest.make(digestOf(call.parameters)),
+    idempotencyKey: idempotencyKeyOf(this.place(turn, index)),
+    attempt: 1,
+  });
+
+  readonly settled = (
+    turn: number,
+    index: number,
+    call: SeedCall,
+    end: Pick<RecordOf<"ToolCallSettled">, "kind" | "result" | "isFailure"> &
+      Partial<RecordOf<"ToolCallSettled">>,
+  ): RunRecord => ({
+    _tag: "ToolCallSettled",
+    ...this.call(turn, index, call),
+    originalBytes: 2 + JSON.stringify(end.result).length,
+    source: "handler",
+    startedAt: this.startedAt + turn * 1_000,
+    endedAt: this.startedAt + turn * 1_000 + 300 + 40 * index,
+    ...end,
+  });
+
+  readonly deniedByPolicy = (turn: number, index: number, call: SeedCall): RunRecord => ({
+    _tag: "AuthorizationDenied",
+    ...this.call(turn, index, call),
+    denialId: denialIdOf(this.place(turn, index), "denial"),
+    reason: "This desk may not act on the orders of other customers.",
+  });
+
+  readonly unknown = (turn: number, index: number, call: SeedCall): RunRecord => ({
+    _tag: "ToolCallUnknown",
+    ...this.call(turn, index, call),
+    unknownId: unknownIdOf(this.place(turn, index), 1),
+    reason: "process-lost",
+    detail: "The process that had prepared this call was lost before it recorded an answer.",
+    afterSettlement: false,
+  });
+
+  readonly suspended = (waitingFor: "approval" | "unknown"): RunRecord => ({
+    _tag: "RunSuspended",
+    runId: this.claim.runId,
+    attempt: 1,
+    waitingFor,
+    activeMillis: 900,
+  });
+
+  readonly settledRun = (
+    end: Pick<RecordOf<"RunSettled">, "outcome" | "finishReason" | "output" | "failure">,
+  ): RunRecord => ({
+    _tag: "RunSettled",
+    runId: this.claim.runId,
+    submissionId: this.claim.submissionId,
+    ...end,
+  });
+}
+
+/** Admits and claims one run of the retail desk, and records its input. */
+export const openSeedRun = Effect.fn("seed.openSeedRun")(function* (
+  tenantId: TenantId,
+  title: string,
+  key: string,
+) {
+  const ledger = yield* SubmissionLedger;
+  const receipt = yield* ledger.admit({
+    tenantId,
+    agentId: AgentId.make(retailDesk.id),
+    threadId: undefined,
+    principal: requester,
+    idempotencyKey: key,
+    input: title,
+    title: title.slice(0, 200),
+  });
+  const claimed = yield* ledger.claim({
+    tenantId,
+    threadId: receipt.threadId,
+    workerId: seeder,
+  });
+  if (Option.isNone(claimed))
+    return yield* Effect.die(new Error(`Run ${receipt.runId} was admitted and cannot be claimed.`));
+  const run = new SeedRun(claimed.value, yield* Clock.currentTimeMillis);
+  yield* run.append(run.opened());
+  return run;
+});
