@@ -12,7 +12,7 @@ import { Age, At, Countdown } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { ApprovalCard } from "#lib/client/approval-card.ts";
 import { exactJsonText } from "#lib/client/exact-json.ts";
-import type { ApprovalDetail } from "#lib/contract/views.ts";
+import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 import { BatchPlan } from "./batch-plan.tsx";
 import { DecisionBar } from "./decision-bar.tsx";
 import { DeliveryLights } from "./delivery-lights.tsx";

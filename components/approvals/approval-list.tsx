@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { ApprovalStateBadge, RiskBadge } from "#components/status/status-badge.tsx";
 import { Age, At, Countdown } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import type { ApprovalListItem } from "#lib/contract/views.ts";
+import type { ApprovalListItem } from "#lib/contract/approval-views.ts";
 
 /** Rows of the queue: what would happen, by which tool, for whom, and how long is left. */
 export function ApprovalList({

@@ -12,7 +12,7 @@ import { cappedText } from "#components/ui/durations.ts";
 import { Select } from "#components/ui/field.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import type { ApprovalState } from "#lib/contract/status.ts";
-import type { ApprovalListItem } from "#lib/contract/views.ts";
+import type { ApprovalListItem } from "#lib/contract/approval-views.ts";
 import { ApprovalDetailPane } from "./approval-detail.tsx";
 import { ApprovalList } from "./approval-list.tsx";
 import { useApprovals } from "./use-approvals.ts";

@@ -1,7 +1,7 @@
 import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { Section } from "#components/ui/facts.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import type { ApprovalDetail } from "#lib/contract/views.ts";
+import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 
 const classNote = {
   readonly: "only reads",

@@ -9,7 +9,7 @@ import { useAnnounce } from "#components/shell/live-region.tsx";
 import { useNow } from "#components/shell/use-now.ts";
 import { Button } from "#components/ui/button.tsx";
 import { isInDoubt } from "#lib/client/api-failure.ts";
-import type { ApprovalDetail } from "#lib/contract/views.ts";
+import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 import { DenyForm } from "./deny-form.tsx";
 import { ExtendForm } from "./extend-form.tsx";
 import { pressedBy, type Pressing, type PressOutcome, pressOutcome } from "./press-guard.ts";

@@ -3,7 +3,7 @@ import { Circle, CircleCheckBig } from "lucide-react";
 import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { useNow } from "#components/shell/use-now.ts";
 import { At } from "#components/ui/time.tsx";
-import type { ApprovalDetail } from "#lib/contract/views.ts";
+import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 
 /** A decision that has not reached its worker after this long is called out (C018). */
 const lateMillis = 10_000;

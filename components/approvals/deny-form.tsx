@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { Field, TextArea } from "#components/ui/field.tsx";
-import type { ApprovalDetail } from "#lib/contract/views.ts";
+import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 
 const mostCharacters = 2_000;
 

@@ -16,7 +16,8 @@ import type { RunSnapshot } from "#lib/client/run-snapshot.ts";
 import type { ServerClock } from "#lib/client/server-clock.ts";
 import { touchedBy } from "#lib/client/touched-resources.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
-import type { ApprovalListItem, Counts, RunListItem } from "#lib/contract/views.ts";
+import type { ApprovalListItem } from "#lib/contract/approval-views.ts";
+import type { Counts, RunListItem } from "#lib/contract/views.ts";
 import { wordsFor } from "./announcements.ts";
 
 /** What is known of the connection, as one value that changes at most four times a second. */

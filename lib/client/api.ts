@@ -5,15 +5,16 @@ import {
   type DecideApproval,
   type ExtendApproval,
   type ResolveUnknown,
+  type RetryRun,
   type SignIn,
   SubmissionReceipt,
   type SubmitInput,
+  type WakeRun,
 } from "../contract/commands.ts";
 import { DiagnosticListItem } from "../contract/http/diagnostic-list-item.ts";
+import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../contract/approval-views.ts";
 import {
   AgentView,
-  ApprovalDetail,
-  ApprovalListItem,
   AuditView,
   Counts,
   DenialListItem,
@@ -24,7 +25,9 @@ import {
   ObligationView,
   page,
   RecordView,
+  RetryReceipt,
   RunDetail,
+  RunExplanation,
   RunListItem,
   UnknownDetail,
   UnknownListItem,
@@ -41,6 +44,7 @@ type WithoutId<Command extends { readonly commandId: string }> = Omit<Command, "
 const runs = page(RunListItem);
 const records = page(RecordView);
 const approvals = page(ApprovalListItem);
+const lookers = Schema.Struct({ lookers: Schema.Array(ApprovalLooker) });
 const unknowns = page(UnknownListItem);
 const denials = page(DenialListItem);
 const diagnostics = page(DiagnosticListItem);
@@ -110,6 +114,12 @@ export const makeApi = (surroundings: Surroundings) => {
       get(`/runs/${part(runId)}/turns/${turn}/exposure`, ExposureView, signal),
     explainExposure: (runId: string, turn: number, tool: string, signal?: AbortSignal) =>
       get(`/runs/${part(runId)}/exposure-explanation`, ExposureExplanation, signal, { tool, turn }),
+    explainRun: (runId: string, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/explanation`, RunExplanation, signal),
+    wakeRun: (runId: string, commandId: string, command: WithoutId<WakeRun>) =>
+      post(`/runs/${part(runId)}/wake`, { ...command, commandId }, RunExplanation),
+    retryRun: (runId: string, commandId: string, command: WithoutId<RetryRun>) =>
+      post(`/runs/${part(runId)}/retry`, { ...command, commandId }, RetryReceipt),
     abortRun: (runId: string, commandId: string, command: WithoutId<AbortRun>) =>
       post(`/runs/${part(runId)}/abort`, { ...command, commandId }, RunDetail),
 
@@ -129,6 +139,15 @@ export const makeApi = (surroundings: Surroundings) => {
         body: { ...command, commandId },
         answer: ApprovalDetail,
       }),
+    /** Says that this browser shows the request, or does not any more; answers who else looks. */
+    lookAtApproval: (requestId: string, looking: boolean, signal?: AbortSignal) =>
+      request(surroundings, {
+        method: "POST",
+        path: `/approvals/${part(requestId)}/look`,
+        body: { looking },
+        answer: lookers,
+        signal,
+      }).then(({ value }) => value.lookers),
     extendApproval: (requestId: string, commandId: string, command: WithoutId<ExtendApproval>) =>
       request(surroundings, {
         method: "POST",
@@ -150,6 +169,16 @@ export const makeApi = (surroundings: Surroundings) => {
         path: `/unknowns/${part(unknownId)}/resolution`,
         body: { ...command, commandId },
         answer: UnknownDetail,
+      }),
+
+    probeUnknown: (unknownId: string, commandId: string) =>
+      request(surroundings, {
+        method: "POST",
+        path: `/unknowns/${part(unknownId)}/probe`,
+        body: { commandId },
+        answer: UnknownDetail,
+        // The destination has 10 s, and the answer is stored after that.
+        seconds: 20,
       }),
 
     denials: (query: ListQuery, signal?: AbortSignal) => get("/denials", denials, signal, query),

@@ -1,7 +1,8 @@
 /** Lists, badges and cards after one event: what can be said at once, before they are read again. */
 import type { LoggedEvent, RunEvent } from "../contract/events.ts";
 import type { RunState } from "../contract/status.ts";
-import type { ApprovalListItem, Counts, RunListItem } from "../contract/views.ts";
+import type { ApprovalListItem } from "../contract/approval-views.ts";
+import type { Counts, RunListItem } from "../contract/views.ts";
 
 const settledStates: ReadonlySet<RunState> = new Set(["completed", "failed", "aborted"]);
 

@@ -1,5 +1,5 @@
 /** An approval as its card needs it: the view, and the arguments read from the answer's own text. */
-import type { ApprovalDetail } from "../contract/views.ts";
+import type { ApprovalDetail } from "../contract/approval-views.ts";
 import { type ExactJson, exactAt, exactFromValue, parseExactJson } from "./exact-json.ts";
 import type { Answer } from "./request.ts";
 

@@ -1,6 +1,5 @@
 /** What the API shows. Lists never carry bodies; a body is behind its own route (C079). */
 import * as Schema from "effect/Schema";
-import { ApprovalBasis, ApprovalRequestContent, BasisChange } from "./approval.ts";
 import { ExposureSnapshot } from "./exposure.ts";
 import {
   AgentId,
@@ -22,7 +21,6 @@ import {
 } from "./ids.ts";
 import { Actor, FailureSummary, TokenUsage } from "./records.ts";
 import {
-  ApprovalState,
   CallState,
   ExecutionClass,
   FailureHandling,
@@ -178,91 +176,6 @@ export const RecordView = Schema.Struct({
   body: Schema.String,
 });
 export type RecordView = typeof RecordView.Type;
-
-export const ApprovalListItem = Schema.Struct({
-  requestId: ApprovalRequestId,
-  runId: RunId,
-  agentId: AgentId,
-  threadId: ThreadId,
-  runTitle: Schema.String,
-  turn: Schema.Int,
-  callId: ToolCallId,
-  toolName: Schema.String,
-  summary: Schema.String,
-  risk: Risk,
-  state: ApprovalState,
-  requester: Schema.String,
-  /** Calls of the same batch that wait for a decision, this one included. */
-  batchPending: Schema.Int,
-  requestedAt: EpochMillis,
-  expiresAt: Schema.NullOr(EpochMillis),
-  decidedAt: Schema.NullOr(EpochMillis),
-  decidedBy: Schema.NullOr(Schema.String),
-});
-export type ApprovalListItem = typeof ApprovalListItem.Type;
-
-/** Somebody who has the request open, and until when that is believed without hearing from them. */
-export const ApprovalLooker = Schema.Struct({
-  operatorId: OperatorId,
-  name: Schema.String,
-  until: EpochMillis,
-});
-export type ApprovalLooker = typeof ApprovalLooker.Type;
-
-/** One person's approval of a request that needs several. */
-export const ApproverView = Schema.Struct({
-  operatorId: OperatorId,
-  name: Schema.String,
-  reason: Schema.String,
-  at: EpochMillis,
-});
-export type ApproverView = typeof ApproverView.Type;
-
-export const ApprovalDetail = Schema.Struct({
-  ...ApprovalListItem.fields,
-  content: ApprovalRequestContent,
-  reason: Schema.NullOr(Schema.String),
-  /** Arguments that a denial suggested to the model. */
-  suggestion: Schema.NullOr(Schema.Json),
-  decision: Schema.NullOr(Actor),
-  /** People who have approved so far, earliest first, where more than one must; and how many still must. */
-  approvers: Schema.Array(ApproverView),
-  approversMissing: Schema.Int,
-  /** Others who read the request at this moment. */
-  lookers: Schema.Array(ApprovalLooker),
-  /** What the call would be judged by now; sent back with an approval. */
-  basis: ApprovalBasis,
-  /** What of it is not as it was when the call was asked for. */
-  changedSinceAsked: Schema.Array(BasisChange),
-  /** Delivery tracker: decided, recorded, delivered to the worker, effect result. */
-  delivery: Schema.Struct({
-    decidedAt: Schema.NullOr(EpochMillis),
-    recordedAt: Schema.NullOr(EpochMillis),
-    deliveredAt: Schema.NullOr(EpochMillis),
-    effectAt: Schema.NullOr(EpochMillis),
-    effect: Schema.NullOr(CallState),
-  }),
-  /** The whole batch in declaration order, with what each call waits for. */
-  batch: Schema.Array(
-    Schema.Struct({
-      index: Schema.Int,
-      callId: ToolCallId,
-      toolName: Schema.String,
-      state: CallState,
-      needsApproval: Schema.Boolean,
-      requestId: Schema.NullOr(ApprovalRequestId),
-      summary: Schema.String,
-      executionClass: ExecutionClass,
-    }),
-  ),
-  /** Words of the receipt: a short fingerprint of tool, contract version and exact arguments. */
-  fingerprint: Schema.String,
-  /** What ran, compared with what was approved; null until the effect is known. */
-  receipt: Schema.NullOr(Schema.Literals(["ran-as-approved", "refused-changed"])),
-  mayDecide: Schema.Struct({ allowed: Schema.Boolean, why: Schema.String }),
-  serverTime: EpochMillis,
-});
-export type ApprovalDetail = typeof ApprovalDetail.Type;
 
 export const UnknownListItem = Schema.Struct({
   unknownId: UnknownId,

@@ -22,8 +22,13 @@ const change = (operator: Operator, requestId: ApprovalRequestId, command: Decid
     if (Option.isSome(open)) yield* requireFreshLook(tenantId, open.value, command);
     const { commandId, decision, parametersDigest, reason } = command;
     const { before: row, verdict } = yield* approvals.decide({
-      ...{ tenantId, requestId, actor: actorOf(operator) },
-      ...{ commandId, decision, parametersDigest, reason },
+      tenantId,
+      requestId,
+      actor: actorOf(operator),
+      commandId,
+      decision,
+      parametersDigest,
+      reason,
       ...(suggestion === undefined ? {} : { suggestion }),
     });
     const before = { state: row.state, expiresAt: row.expiresAt, approvedBy: row.approvedBy };

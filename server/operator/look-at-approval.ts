@@ -14,7 +14,7 @@ import {
   ThreadId,
   ToolCallId,
 } from "#lib/contract/ids.ts";
-import { ApprovalLooker } from "#lib/contract/views.ts";
+import { ApprovalLooker } from "#lib/contract/approval-views.ts";
 import { notFound } from "#lib/durable/not-found.ts";
 import { announce } from "#server/postgres/announce.ts";
 import { transaction } from "#server/postgres/Database.ts";

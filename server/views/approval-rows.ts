@@ -5,7 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { ApprovalRequestContent } from "#lib/contract/approval.ts";
 import { type ApprovalRequestId, Digest, EpochMillis, type TenantId } from "#lib/contract/ids.ts";
 import { Actor, RunRecord } from "#lib/contract/records.ts";
-import { ApprovalListItem, ApprovalLooker, ApproverView } from "#lib/contract/views.ts";
+import { ApprovalListItem, ApprovalLooker, ApproverView } from "#lib/contract/approval-views.ts";
 import { approvalListColumns } from "./list-approvals.ts";
 import { millis } from "./columns.ts";
 import { notFound } from "./require-run.ts";

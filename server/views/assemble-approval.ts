@@ -3,7 +3,7 @@ import { basisChanges } from "#lib/approval/approval-basis.ts";
 import type { ApprovalBasis } from "#lib/contract/approval.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { OperatorRole } from "#lib/contract/status.ts";
-import type { ApprovalDetail } from "#lib/contract/views.ts";
+import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 import { missingApprovers, refuseApprover, refuseDecided } from "#lib/approval/judge-approval.ts";
 import { mayAct, neededRole } from "#server/operator/permissions.ts";
 import { basisWhenAsked } from "./approval-basis.ts";

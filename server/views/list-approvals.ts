@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { AgentId, RunId, TenantId } from "#lib/contract/ids.ts";
 import type { ApprovalState } from "#lib/contract/status.ts";
-import { ApprovalListItem } from "#lib/contract/views.ts";
+import { ApprovalListItem } from "#lib/contract/approval-views.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { readPage } from "./page.ts";

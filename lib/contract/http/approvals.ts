@@ -10,7 +10,8 @@ import {
 } from "../errors.ts";
 import { AgentId, ApprovalRequestId, RunId } from "../ids.ts";
 import { ApprovalState } from "../status.ts";
-import { ApprovalDetail, ApprovalListItem, ApprovalLooker, page } from "../views.ts";
+import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../approval-views.ts";
+import { page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
 import { listRefusals, readRefusals } from "./refusals.ts";
