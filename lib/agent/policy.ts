@@ -19,6 +19,12 @@ export interface RunPolicyOptions {
   readonly toolResultBounds?: { readonly maxBytes: number };
   /** Whether an effect in doubt holds back the thread's next submission (DU-15); default `park`. */
   readonly unknownPolicy?: "park" | "block";
+  /**
+   * A call of a tool that its request did not offer. It fails the run (default), or
+   * its whole batch goes back to the model: nothing of it started, each call with a
+   * failed result that says so (X-09, F-07).
+   */
+  readonly unofferedCalls?: "fail" | "return";
 }
 
 export interface RunPolicy {
@@ -30,6 +36,7 @@ export interface RunPolicy {
   readonly onExhaustion: "final-answer" | "fail";
   readonly toolResultBounds: { readonly maxBytes: number };
   readonly unknownPolicy: "park" | "block";
+  readonly unofferedCalls: "fail" | "return";
 }
 
 export const defaultRunPolicy: RunPolicy = {
@@ -41,6 +48,7 @@ export const defaultRunPolicy: RunPolicy = {
   onExhaustion: "final-answer",
   toolResultBounds: { maxBytes: 51_200 },
   unknownPolicy: "park",
+  unofferedCalls: "fail",
 };
 
 const bounds = {

@@ -168,7 +168,14 @@ export const partialResponse = (
     .map(([callId, toolName]): RawCall => {
       const argumentsText = draft.argumentTexts.get(callId)?.join("") ?? "";
       const params = Result.getOrElse(parseJson(argumentsText), () => null);
-      return { callId, toolName, argumentsText, params, providerExecuted: false };
+      return {
+        callId,
+        // No tool has a longer name; what follows is only the model's.
+        toolName: toolName.slice(0, 128).toWellFormed(),
+        argumentsText,
+        params,
+        providerExecuted: false,
+      };
     });
   const begunParts = begun.map(({ callId, toolName, params }) =>
     Response.makePart("tool-call", {

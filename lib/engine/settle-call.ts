@@ -84,6 +84,19 @@ export const settledRejection = (call: SettlementBase, encodedError: Json): Sett
   },
 });
 
+/** A tool that its request did not offer: the model is told so, and nothing of its batch was started (X-09). */
+export const settledUnoffered = (call: SettlementBase, result: Json): Settled => ({
+  ...base(call, result),
+  kind: "rejected",
+  isFailure: true,
+  source: "preflight",
+  failureHandling: "returned-to-model",
+  failure: {
+    errorTag: "AgentToolCallRejected",
+    message: `The model called ${call.toolName}, which its request did not offer.`,
+  },
+});
+
 /** A person's denial or an expiry, each in its own words (A-06, A-07). */
 export const settledUnapproved = (
   call: SettlementBase,

@@ -36,6 +36,7 @@ import type { RunContext } from "./RunContext.ts";
 import { RunDurability } from "./RunDurability.ts";
 import { settledNotExecuted, settledRejection } from "./settle-call.ts";
 import { storableArguments } from "./ToolArguments.ts";
+import { isUnoffered, unofferedBatch } from "./unoffered-batch.ts";
 import { type Asking, countCalls, exhaustedTime, timeToAnswer } from "./turn-plan.ts";
 
 /** The records of one turn, or why there is none: the run then fails with that cause. */
@@ -131,7 +132,13 @@ export const takeTurn = Effect.fnUntraced(function* (
     response.refusal ??
       preflight(response.calls, definition.toolkit.tools, exposure.success.exposed, context.codec),
   );
-  if (Result.isFailure(checked)) return refusedTurn(plan, checked.failure, recorded);
+  if (Result.isFailure(checked)) {
+    return plan._tag === "ordinary" &&
+      definition.policy.unofferedCalls === "return" &&
+      isUnoffered(checked.failure, response.calls)
+      ? returnedBatch(context, recorded({}), yield* durability.now)
+      : refusedTurn(plan, checked.failure, recorded);
+  }
   const now = yield* durability.now;
   if (exceedsCallBudget(context, evidence, response)) {
     return {
@@ -173,6 +180,24 @@ const refusedTurn = (
   return plan._tag === "final-answer"
     ? { ...outOfBudget(plan.error), records }
     : { _tag: "recorded", records, cause: Cause.fail(rejected) };
+};
+
+/** The batch goes back to the model, none of it started. */
+const returnedBatch = (
+  context: RunContext,
+  turn: RecordOf<"TurnRecorded">,
+  endedAt: number,
+): TurnOutcome => {
+  const { rejections, settled } = unofferedBatch(turn.calls, turn.exposure, (call) => ({
+    runId: context.runId,
+    turn: turn.turn,
+    callId: call.callId,
+    toolName: call.toolName,
+    failureMode: call.failureMode,
+    resultBytes: context.resultBytes,
+    endedAt,
+  }));
+  return { _tag: "recorded", records: [{ ...turn, rejections }, ...settled], cause: undefined };
 };
 
 const outOfBudget = (

@@ -18,8 +18,11 @@ export type TurnPlan =
 export type Asking = Exclude<TurnPlan, { readonly _tag: "stop" }>;
 
 /** Calls that count: every declared one, rejected ones included, but not those a budget refused (F-06, F-13). */
-const counts = (call: CallEvidence): boolean =>
-  !(call.settled?.kind === "not-executed" && call.settled.source === "preflight");
+const counts = (call: CallEvidence): boolean => !isOverBudget(call);
+
+/** Refused for the tool-call budget; a call that stood beside one that was not offered is not. */
+const isOverBudget = ({ rejection, settled }: CallEvidence): boolean =>
+  settled?.kind === "not-executed" && settled.source === "preflight" && rejection === undefined;
 
 export const countCalls = (evidence: RunEvidence): number =>
   evidence.turns.reduce((sum, turn) => sum + turn.calls.filter(counts).length, 0);
@@ -79,11 +82,7 @@ export const exhaustedBudget = (
   policy: RunPolicy,
   activeMillis: number,
 ): AgentBudgetExceeded | undefined => {
-  const refused = evidence.turns.some((turn) =>
-    turn.calls.some(
-      (call) => call.settled?.kind === "not-executed" && call.settled.source === "preflight",
-    ),
-  );
+  const refused = evidence.turns.some((turn) => turn.calls.some(isOverBudget));
   const calls = countCalls(evidence);
   if (refused) return exhausted("toolCalls", policy.maxToolCalls, calls);
   if (activeMillis >= policy.maxDurationMillis) return exhaustedTime(policy, activeMillis);
