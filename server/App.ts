@@ -8,6 +8,7 @@ import { WorkerId } from "#lib/contract/ids.ts";
 import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { catalogueLayer, toolSchemasLayer } from "#server/agents/RegistryCatalogue.ts";
+import { toolProbesLayer } from "#server/agents/RegistryProbes.ts";
 import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
 import { holdHostLock } from "#server/cluster/host-lock.ts";
 import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
@@ -128,7 +129,12 @@ const workLayer = Layer.unwrap(
 );
 
 /** Everything but HTTP. */
-export const hostLayer = Layer.mergeAll(workLayer, catalogueLayer, toolSchemasLayer).pipe(
+export const hostLayer = Layer.mergeAll(
+  workLayer,
+  catalogueLayer,
+  toolSchemasLayer,
+  toolProbesLayer,
+).pipe(
   Layer.provideMerge(placementLayer),
   Layer.provideMerge(agentsLayer),
   Layer.provideMerge(modelOfSettings),

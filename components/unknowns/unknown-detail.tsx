@@ -15,6 +15,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { exactAt, exactFromValue, type ExactJson, parseExactJson } from "#lib/client/exact-json.ts";
 import { keys } from "#lib/client/query-keys.ts";
 import type { UnknownDetail } from "#lib/contract/views.ts";
+import { Probes } from "./probes.tsx";
 import { reasonText } from "./reason-text.ts";
 import { ResolveForm } from "./resolve-form.tsx";
 import { StageStrip } from "./stage-strip.tsx";
@@ -64,6 +65,9 @@ function Effect({ detail, parameters }: { detail: UnknownDetail; parameters: Exa
           Why in doubt: {reasonText(detail.reason)}. It is not repeated by itself, and nobody has
           guessed an outcome.
         </p>
+      </Section>
+      <Section title="What the destination says">
+        <Probes detail={detail} />
       </Section>
       <Section title="Ran with these parameters">
         <JsonViewer value={parameters} label="parameters, exactly as prepared" />

@@ -9,6 +9,7 @@ export const keys = {
   run: (runId: string) => ["run", runId] as const,
   records: (runId: string) => ["records", runId] as const,
   exposure: (runId: string, turn: number) => ["exposure", runId, turn] as const,
+  runExplanation: (runId: string) => ["run", runId, "explanation"] as const,
   explanation: (runId: string, turn: number, tool: string) =>
     ["explanation", runId, turn, tool] as const,
   runs: (query: ListQuery) => ["runs", query] as const,

@@ -16,6 +16,7 @@ import type {
   RunRecord,
   RunRecordKind,
 } from "../contract/records.ts";
+import { isAnnouncedByRecord } from "./rule-actors.ts";
 
 /** A JSON value longer than this many UTF-8 bytes is cut in events: 16 KiB. */
 export const maxEventValueBytes = 16_384;
@@ -251,7 +252,7 @@ const eventsByKind: EventsOf = {
   ],
   // A person's own transaction announced it; a rule has none that could have (DU-06).
   UnknownResolved: (record) =>
-    record.actor.kind === "policy"
+    isAnnouncedByRecord(record.actor)
       ? [
           {
             _tag: "UnknownResolved",

@@ -1,14 +1,9 @@
 import { deniedResult, expiredResult } from "#lib/approval/result-text.ts";
-import type { Actor, RunRecord } from "#lib/contract/records.ts";
+import type { RunRecord } from "#lib/contract/records.ts";
+import { sourceOfResolution } from "#lib/durable/rule-actors.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import type { RunContext } from "./RunContext.ts";
 import { settledRejection, settledResolved, settledUnapproved } from "./settle-call.ts";
-
-/** Who settled the doubt: a person, the tool's reconciler, or the rule of its probe. */
-const sourceOf = (actor: Actor): "resolution" | "reconciler" | "probe" => {
-  if (actor.kind !== "policy") return "resolution";
-  return actor.id === "probe" ? "probe" : "reconciler";
-};
 
 /** Results of calls that validation, people or the clock answered; no handler runs for them (A-06, A-07, DU-08). */
 export const answeredRecords = (
@@ -27,6 +22,7 @@ export const answeredRecords = (
       failureMode,
       resultBytes: context.resultBytes,
       endedAt: now,
+      isInner: call.declared.parentCallId !== undefined,
     };
     // Stored with its response as a rule; a store that keeps only the rejection gives the same result again (F-08, F-09).
     if (call.rejection !== undefined) return [settledRejection(base, call.rejection.encodedError)];
@@ -34,7 +30,7 @@ export const answeredRecords = (
       return [
         settledResolved(
           base,
-          sourceOf(call.resolved.actor),
+          sourceOfResolution(call.resolved.actor),
           call.resolved.result ?? null,
           call.resolved.isFailure ?? false,
         ),

@@ -6,8 +6,9 @@
  */
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
-import type { Actor, RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { idempotencyKeyOf, probeIdOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
+import { probeActor, probeReason, reconcilerActor } from "#lib/durable/rule-actors.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import type { LostCall } from "#lib/tool-probe.ts";
 import { askProbe, settleByRule } from "./ask-probe.ts";
@@ -52,10 +53,6 @@ export const unknownRecord = (
 
 /** How long a destination may take to say what became of a call. */
 const reconcilerTimeout = "30 seconds";
-
-const reconcilerActor: Actor = { kind: "policy", id: "reconciler", name: "Reconciler" };
-/** Also the resolver of what a probe's rule settles. */
-const probeActor: Actor = { kind: "policy", id: "probe", name: "Probe" };
 
 /** A reconciler's word, or that it is not good enough to be one. */
 interface Verdict {
@@ -212,7 +209,3 @@ export const probeUnknowns = Effect.fnUntraced(function* (
   );
   return records.flat();
 });
-
-/** Why a probe's answer settled a call, in the words every resolution of that kind carries. */
-export const probeReason = (finding: "found" | "not-found" | (string & {})): string =>
-  `The tool's declared rule settles a call that its probe reports as ${finding}.`;

@@ -7,6 +7,7 @@ import { EventLog } from "#lib/durable/EventLog.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { Unknowns } from "#lib/durable/Unknowns.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
+import { ToolProbes } from "#server/operator/ToolProbes.ts";
 import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
 
@@ -20,6 +21,7 @@ export type ApiServices =
   | Wakes
   | Audit
   | AgentCatalogue
+  | ToolProbes
   | ToolSchemas;
 
 /**
@@ -37,6 +39,7 @@ export const servicesOf = Effect.map(
     Wakes,
     Audit,
     AgentCatalogue,
+    ToolProbes,
     ToolSchemas,
   ),
 );

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect";
 import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
+import { probeUnknown } from "#server/operator/probe-unknown.ts";
 import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
 import { listUnknowns, readUnknownDetail } from "#server/views/unknowns.ts";
 import { servicesOf } from "./services.ts";
@@ -22,6 +23,12 @@ export const unknownsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.unknownId);
           return yield* readUnknownDetail(tenantId, params.unknownId);
+        }).pipe(Effect.provideContext(services)),
+      probe: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          yield* probeUnknown(operator, params.unknownId, payload);
+          return yield* readUnknownDetail(operator.tenantId, params.unknownId);
         }).pipe(Effect.provideContext(services)),
       resolve: ({ params, payload }) =>
         Effect.gen(function* () {

@@ -9,10 +9,12 @@ import { ExecutionClass, ResolutionKind } from "#lib/contract/status.ts";
 import { type UnknownDetail, UnknownListItem } from "#lib/contract/views.ts";
 import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
 import { millis } from "./columns.ts";
+import { effectStages } from "./effect-stages.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { readPage } from "./page.ts";
 import { notFound } from "./require-run.ts";
 import { decodeRows, inSnapshot, newest } from "./snapshot.ts";
+import { probeRuleOf, readProbes, readProgressed } from "./unknown-probes.ts";
 
 const columns = `
   u.unknown_id AS "unknownId", u.run_id AS "runId", u.agent_id AS "agentId",
@@ -128,18 +130,26 @@ export const readUnknownDetail = Effect.fn("views.readUnknownDetail")(function* 
   tenantId: TenantId,
   unknownId: UnknownId,
 ) {
-  const { row, serverTime } = yield* inSnapshot(
+  const { row, serverTime, probes, progressed } = yield* inSnapshot(
     tenantId,
     Effect.gen(function* () {
       const found = yield* readRow(tenantId, unknownId);
       const { now } = yield* newest(tenantId);
-      return { row: found, serverTime: now };
+      return {
+        row: found,
+        serverTime: now,
+        probes: yield* readProbes(tenantId, unknownId),
+        progressed: yield* readProgressed(tenantId, found),
+      };
     }),
   );
   const schemas = yield* (yield* ToolSchemas).resultSchemas(row);
   const view: UnknownDetail = {
     ...row,
     parameters: parametersOf(row),
+    stages: effectStages({ reason: row.reason, detail: row.detail, progressed, probes }),
+    probeRule: yield* probeRuleOf(row),
+    probes,
     resultSchema: schemas.success,
     failureSchema: schemas.failure,
     resolution: resolutionOf(row),

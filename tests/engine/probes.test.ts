@@ -74,7 +74,8 @@ describe("probes (DU-04, DU-06)", () => {
         assert.deepStrictEqual(probe.asked, [kindOf(store, "ToolCallPrepared")[0]?.idempotencyKey]);
         const [probed, ...others] = kindOf(store, "UnknownProbed");
         assert.deepStrictEqual(others, []);
-        assert.deepInclude(probed, {
+        const evidence: Record<string, unknown> = { ...probed };
+        assert.deepInclude(evidence, {
           finding: "found",
           detail: "Entry 7 of today.",
           result: "did a",

@@ -10,8 +10,10 @@ import type { OperatorRole } from "#lib/contract/status.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { apiRoutes } from "#server/http/routes.ts";
 import { StuckMillis } from "#server/http/sse.ts";
+import type { LostCall, ProbeRule } from "#lib/tool-probe.ts";
 import { startServer } from "#server/http/Server.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
+import { type ProbeOutcome, ToolProbes } from "#server/operator/ToolProbes.ts";
 import { type CallStanding, ToolSchemas } from "#server/operator/ToolSchemas.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
 import * as Database from "#server/postgres/Database.ts";
@@ -96,6 +98,27 @@ const toolSchemas = Layer.succeed(ToolSchemas, {
   resultSchemas: () => Effect.succeed({ success: { type: "object" }, failure: null }),
 });
 
+/** What the desk's destination answers and what its rule settles; a test sets both, and reads who was asked. */
+export const destination: {
+  rule: ProbeRule;
+  answer: Effect.Effect<ProbeOutcome>;
+  readonly asked: Array<LostCall>;
+} = {
+  rule: {},
+  answer: Effect.succeed({ report: { finding: "inconclusive", detail: "" }, settles: undefined }),
+  asked: [],
+};
+
+const toolProbes = Layer.succeed(ToolProbes, {
+  ruleOf: ({ toolName }) =>
+    toolName === "no-probe" ? Option.none() : Option.some(destination.rule),
+  ask: ({ call }) =>
+    Effect.suspend(() => {
+      destination.asked.push(call);
+      return Effect.asSome(destination.answer);
+    }),
+});
+
 /** A decoded answer that tests look into freely: a wrong path is undefined, and the assertion fails. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the contract's schemas are tested elsewhere; here any shape may come
 export type Answer = any;
@@ -113,7 +136,7 @@ export const startApi = async (options: { readonly stuckMillis?: number } = {}) 
   const wakes = Layer.succeed(Wakes, {
     wake: (thread) => Effect.sync(() => void woken.push(thread)),
   });
-  const services = Layer.mergeAll(portsLayer, wakes, catalogue, toolSchemas).pipe(
+  const services = Layer.mergeAll(portsLayer, wakes, catalogue, toolSchemas, toolProbes).pipe(
     Layer.provideMerge(EventHints.layer),
     Layer.provideMerge(Database.layer({ url: Redacted.make(database.url), maxConnections: 16 })),
   );

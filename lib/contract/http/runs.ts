@@ -1,7 +1,13 @@
 import * as Schema from "effect/Schema";
 import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
-import { AbortRun } from "../commands.ts";
-import { IdempotencyConflict, InvalidInput, RunAlreadySettled } from "../errors.ts";
+import { AbortRun, RetryRun, WakeRun } from "../commands.ts";
+import {
+  IdempotencyConflict,
+  InvalidInput,
+  RetryRefused,
+  RunAlreadySettled,
+  WakeRefused,
+} from "../errors.ts";
 import { AgentId, EpochMillis, RunId, ThreadId } from "../ids.ts";
 import { RunOutcome, RunState } from "../status.ts";
 import {
@@ -9,7 +15,9 @@ import {
   ExposureView,
   page,
   RecordView,
+  RetryReceipt,
   RunDetail,
+  RunExplanation,
   RunListItem,
 } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
@@ -65,6 +73,23 @@ export const runsGroup = HttpApiGroup.make("runs")
       query: { tool: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)), turn },
       success: ExposureExplanation,
       error: readRefusals,
+    }),
+    HttpApiEndpoint.get("explain", "/runs/:runId/explanation", {
+      params: runId,
+      success: RunExplanation,
+      error: readRefusals,
+    }),
+    HttpApiEndpoint.post("wake", "/runs/:runId/wake", {
+      params: runId,
+      payload: WakeRun,
+      success: RunExplanation,
+      error: [...readRefusals, IdempotencyConflict, RunAlreadySettled, WakeRefused],
+    }),
+    HttpApiEndpoint.post("retry", "/runs/:runId/retry", {
+      params: runId,
+      payload: RetryRun,
+      success: RetryReceipt,
+      error: [...readRefusals, IdempotencyConflict, RetryRefused],
     }),
     HttpApiEndpoint.post("abort", "/runs/:runId/abort", {
       params: runId,

@@ -1,10 +1,11 @@
 import * as Schema from "effect/Schema";
 import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
-import { ResolveUnknown } from "../commands.ts";
+import { ProbeUnknown, ResolveUnknown } from "../commands.ts";
 import {
   ApprovalChanged,
   IdempotencyConflict,
   InvalidInput,
+  ProbeRefused,
   RunAlreadySettled,
   UnknownAlreadyResolved,
 } from "../errors.ts";
@@ -46,6 +47,12 @@ export const unknownsGroup = HttpApiGroup.make("unknowns")
         UnknownAlreadyResolved,
         RunAlreadySettled,
       ],
+    }),
+    HttpApiEndpoint.post("probe", "/unknowns/:unknownId/probe", {
+      params: unknownId,
+      payload: ProbeUnknown,
+      success: UnknownDetail,
+      error: [...readRefusals, IdempotencyConflict, ProbeRefused],
     }),
   )
   .middleware(DecodedInput)
