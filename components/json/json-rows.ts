@@ -1,5 +1,6 @@
 /** A JSON value as the lines that are drawn of it: pure, so that large values are tested without a browser. */
 import { type ExactJson, exactJsonText } from "#lib/client/exact-json.ts";
+import { childPath } from "#lib/client/json-place.ts";
 
 export interface JsonRow {
   /** Unique within the value: keys and indexes from the top, `$` for the whole. */
@@ -17,13 +18,6 @@ export interface JsonRow {
 export const openDepth = 4;
 /** Containers with more entries than this start closed, the whole value aside. */
 export const openEntries = 200;
-
-const simpleKey = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
-
-export const childPath = (path: string, name: string | number): string => {
-  if (typeof name === "number") return `${path}[${name}]`;
-  return simpleKey.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
-};
 
 const entries = (value: ExactJson): ReadonlyArray<readonly [string | number, ExactJson]> => {
   if (value.kind === "object") return value.members;

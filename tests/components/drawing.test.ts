@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest";
 import * as fc from "fast-check";
-import { childPath, jsonRows, openEntries } from "#components/json/json-rows.ts";
+import { jsonRows, openEntries } from "#components/json/json-rows.ts";
+import { childPath } from "#lib/client/json-place.ts";
 import { inputKind, inputOfText, startingText } from "#components/runs/agent-input.ts";
 import { exposureDiff } from "#components/runs/exposure-diff.ts";
 import { safeNext, tokenFromAddress } from "#components/sign-in/sign-in-address.ts";
