@@ -90,6 +90,35 @@ export const chainRecords = (
   return { rows, tail: end };
 };
 
+/** What comes before a row: where it must begin, as stored and so perhaps no digest at all, and the epoch it must not be below. */
+export interface ChainPlace {
+  readonly sequence: number;
+  readonly digest: string;
+  readonly epoch: number;
+}
+
+/** The first way in which the row does not follow what comes before it; `undefined` when it does. */
+export const checkLink = (
+  threadId: string,
+  before: ChainPlace,
+  row: ChainLink,
+): ChainBreak | undefined => {
+  const broken = (reason: ChainBreak["reason"], expected: string, found: string): ChainBreak => ({
+    sequence: row.sequence,
+    reason,
+    expected,
+    found,
+  });
+  if (row.sequence !== before.sequence + 1)
+    return broken("gap", String(before.sequence + 1), String(row.sequence));
+  if (row.previousDigest !== before.digest)
+    return broken("previous-digest", before.digest, row.previousDigest);
+  if (row.epoch < before.epoch)
+    return broken("epoch", `at least ${before.epoch}`, String(row.epoch));
+  const digest = rowDigest({ ...row, threadId });
+  return row.digest === digest ? undefined : broken("digest", digest, row.digest);
+};
+
 /**
  * Checks a thread's rows, given in stored order, from `start` on.
  *
@@ -100,24 +129,11 @@ export const verifyChain = (
   rows: Iterable<ChainLink>,
   start: JournalTail = emptyTail,
 ): ChainBreak | undefined => {
-  let end = start;
-  let epoch = 0;
+  let place: ChainPlace = { ...start, epoch: 0 };
   for (const row of rows) {
-    const broken = (reason: ChainBreak["reason"], expected: string, found: string): ChainBreak => ({
-      sequence: row.sequence,
-      reason,
-      expected,
-      found,
-    });
-    if (row.sequence !== end.sequence + 1)
-      return broken("gap", String(end.sequence + 1), String(row.sequence));
-    if (row.previousDigest !== end.digest)
-      return broken("previous-digest", end.digest, row.previousDigest);
-    if (row.epoch < epoch) return broken("epoch", `at least ${epoch}`, String(row.epoch));
-    const digest = rowDigest({ ...row, threadId });
-    if (row.digest !== digest) return broken("digest", digest, row.digest);
-    end = { sequence: row.sequence, digest };
-    epoch = row.epoch;
+    const broken = checkLink(threadId, place, row);
+    if (broken !== undefined) return broken;
+    place = row;
   }
   return undefined;
 };

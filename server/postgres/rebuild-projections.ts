@@ -1,18 +1,25 @@
 /**
- * Rebuilds every projection of a tenant from its journal records, beside the live
- * tables and with the same SQL as the append, and reports each row that differs.
- * It reads one snapshot, writes only temporary tables and repairs nothing.
+ * Rebuilds projections from journal records, beside the live tables and with the
+ * same SQL as the append, and reports each row that differs. It reads one
+ * snapshot, page by page in bounded memory, writes only temporary tables and
+ * repairs nothing.
  *
  * What people and the clock write first (a decision before it is delivered, an
  * extension, an acknowledgement) is no projection and is not compared.
  */
 import * as Effect from "effect/Effect";
+import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { RunRecord } from "#lib/contract/records.ts";
-import { Int8, JsonText } from "#server/postgres/columns.ts";
+import { textArray } from "#server/postgres/columns.ts";
 import { transaction } from "#server/postgres/Database.ts";
+import {
+  type JournalRow,
+  makeJournalPages,
+  type ThreadRange,
+} from "#server/postgres/journal-pages.ts";
 import { type PlacedRecord, projectRecords } from "#server/postgres/project-records.ts";
 
 export interface ProjectionDifference {
@@ -29,7 +36,6 @@ export interface RebuildReport {
   readonly differences: ReadonlyArray<ProjectionDifference>;
 }
 
-const pageSize = 1_000;
 const maxDifferences = 1_000;
 
 /** Tables that `project_changes` writes; each gets a temporary twin that hides it. */
@@ -54,7 +60,6 @@ const decision = [
   "decider_id",
   "decider_name",
   "decision_reason",
-  "suggestion",
 ];
 const resolution = [
   "state",
@@ -109,41 +114,43 @@ const compared: ReadonlyArray<readonly [table: string, columns: string, where: s
     `run_id, thread_id, actor_kind, actor_id, actor_name, reason, delivered_at, ${millis("requested_at")}`,
     "delivered_at IS NOT NULL",
   ],
-  ["submissions", "submission_id, run_id, state = 'settled' AS settled", "true"],
+  ["submissions", "submission_id, run_id, thread_id, state = 'settled' AS settled", "true"],
 ];
-
-const RecordRow = Schema.Struct({
-  thread_id: Schema.String,
-  run_id: Schema.String,
-  agent_id: Schema.String,
-  sequence: Int8,
-  batch_id: Schema.String,
-  body: JsonText(RunRecord),
-});
-type RecordRow = typeof RecordRow.Type;
 
 const DifferenceRow = Schema.Struct({
   side: Schema.Literals(["live", "rebuilt"]),
   row: Schema.String,
 });
 
-/** Consecutive records of one batch, as they were appended. */
-const batchesOf = (rows: ReadonlyArray<RecordRow>): ReadonlyArray<ReadonlyArray<RecordRow>> => {
-  const batches: Array<Array<RecordRow>> = [];
-  for (const row of rows) {
-    const last = batches.at(-1)?.at(-1);
-    if (last !== undefined && last.thread_id === row.thread_id && last.batch_id === row.batch_id) {
-      batches.at(-1)?.push(row);
-    } else batches.push([row]);
+const decodeBody = Schema.decodeUnknownResult(Schema.fromJsonString(RunRecord));
+
+/** Records of one append, in their order. */
+interface Batch {
+  readonly rows: Array<JournalRow>;
+}
+
+/** What one append's records change, as `project_changes` takes it; undefined when one cannot be read. */
+const changesOf = ({ rows: [first, ...rest] }: Batch) => {
+  if (first === undefined) return undefined;
+  const placed: Array<PlacedRecord> = [];
+  for (const row of [first, ...rest]) {
+    const record = decodeBody(row.body);
+    if (Result.isFailure(record)) return undefined;
+    placed.push({ sequence: row.sequence, record: record.success });
   }
-  return batches;
+  return {
+    thread_id: first.thread_id,
+    run_id: first.run_id,
+    agent_id: first.agent_id,
+    at_millis: first.recorded_at,
+    changes: projectRecords(placed),
+  };
 };
 
-const rebuild = Effect.fnUntraced(function* (tenantId: string) {
+/** Puts an empty twin before each projection, but for the submissions, which admission and not records made. */
+const hideLiveTables = Effect.fnUntraced(function* (range: ThreadRange) {
   const sql = yield* SqlClient.SqlClient;
-  // The first statement of the transaction, or the snapshot would not be one.
-  yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
-  yield* sql`SET LOCAL statement_timeout = 0`;
+  const { inRange } = yield* makeJournalPages;
   const [{ live }] = yield* Effect.flatMap(
     sql`SELECT current_schema() AS live`,
     Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ live: Schema.String })])),
@@ -152,48 +159,82 @@ const rebuild = Effect.fnUntraced(function* (tenantId: string) {
     yield* sql`CREATE TEMPORARY TABLE ${sql(table)} (LIKE ${sql(live)}.${sql(table)} INCLUDING ALL) ON COMMIT DROP`;
   }
   yield* sql`SET LOCAL search_path = pg_temp, ${sql(live)}`;
-  yield* sql`INSERT INTO submissions SELECT * FROM ${sql(live)}.submissions WHERE tenant_id = ${tenantId}`;
+  yield* sql`INSERT INTO submissions SELECT * FROM ${sql(live)}.submissions s WHERE ${inRange(range, "s")}`;
   yield* sql`UPDATE submissions SET state = 'ready', settled_at = NULL`;
   yield* sql`INSERT INTO runs (tenant_id, run_id, thread_id, submission_id, agent_id, title, requester_id,
       requester_name, created_at)
     SELECT tenant_id, run_id, thread_id, submission_id, agent_id, title, requester_id, requester_name,
       created_at FROM submissions`;
+  return live;
+});
 
-  const page = SqlSchema.findAll({
-    Request: Schema.Struct({ threadId: Schema.String, sequence: Schema.Int }),
-    Result: RecordRow,
-    execute: (after) => sql`
-      SELECT r.thread_id, r.run_id, s.agent_id, r.sequence, r.batch_id, r.body
-      FROM journal_records r JOIN submissions s ON s.tenant_id = r.tenant_id AND s.run_id = r.run_id
-      WHERE r.tenant_id = ${tenantId}
-        AND (r.thread_id, r.sequence) > (${after.threadId}, ${after.sequence})
-      ORDER BY r.thread_id, r.sequence LIMIT ${pageSize}`,
+/**
+ * Rebuilds the threads of a range and compares; call it in a REPEATABLE READ transaction.
+ *
+ * @param look hears of every record in order and says whether its thread can be rebuilt
+ *   still: one whose records are not whole has no tables to compare
+ */
+export const rebuildRange = Effect.fnUntraced(function* (
+  range: ThreadRange,
+  look: (row: JournalRow) => boolean,
+) {
+  const sql = yield* SqlClient.SqlClient;
+  const { inRange, nextPage } = yield* makeJournalPages;
+  const live = yield* hideLiveTables(range);
+  const unsound = new Set<string>();
+
+  // One statement for the batches of a page: a million records are no million round trips.
+  const apply = Effect.fnUntraced(function* (batches: ReadonlyArray<Batch>) {
+    const changes = [];
+    for (const batch of batches) {
+      const [first] = batch.rows;
+      if (first === undefined || unsound.has(first.thread_id)) continue;
+      const change = changesOf(batch);
+      if (change === undefined) unsound.add(first.thread_id);
+      else changes.push(change);
+    }
+    if (changes.length === 0) return;
+    yield* sql`SELECT project_changes(${range.tenantId}, b.thread_id, b.run_id, b.agent_id,
+        from_millis(b.at_millis), b.changes)
+      FROM json_to_recordset(${JSON.stringify(changes)}::json) AS b (
+        thread_id text, run_id text, agent_id text, at_millis bigint, changes json)`;
   });
-  const apply = (batch: ReadonlyArray<RecordRow>) => {
-    const [first] = batch;
-    if (first === undefined) return Effect.void;
-    const placed = batch.map(({ sequence, body }): PlacedRecord => ({ sequence, record: body }));
-    return sql`SELECT project_changes(${tenantId}, ${first.thread_id}, ${first.run_id}, ${first.agent_id},
-      recorded_at, ${JSON.stringify(projectRecords(placed))}::json)
-      FROM journal_records
-      WHERE tenant_id = ${tenantId} AND thread_id = ${first.thread_id} AND sequence = ${first.sequence}`;
-  };
 
   let records = 0;
-  let after = { threadId: "", sequence: 0 };
+  let open: Batch = { rows: [] };
+  let after: { readonly threadId: string; readonly sequence: number } | undefined;
   for (;;) {
-    const rows = yield* page(after);
-    const batches = batchesOf(rows);
-    // The last batch of a full page may go on in the next one.
-    const whole = rows.length < pageSize || batches.length === 1 ? batches : batches.slice(0, -1);
-    for (const batch of whole) yield* apply(batch);
-    const last = whole.at(-1)?.at(-1);
+    const rows = yield* nextPage(live, range, after);
+    const complete: Array<Batch> = [];
+    for (const row of rows) {
+      if (!look(row)) unsound.add(row.thread_id);
+      const last = open.rows.at(-1);
+      if (last?.thread_id === row.thread_id && last.batch_id === row.batch_id) open.rows.push(row);
+      else {
+        complete.push(open);
+        open = { rows: [row] };
+      }
+    }
+    records += rows.length;
+    const last = rows.at(-1);
+    yield* apply(last === undefined ? [...complete, open] : complete);
     if (last === undefined) break;
-    records += whole.reduce((sum, batch) => sum + batch.length, 0);
     after = { threadId: last.thread_id, sequence: last.sequence };
-    if (rows.length < pageSize) break;
   }
 
+  const sound = (table: string) => {
+    const threads =
+      table === "run_tools"
+        ? sql`t.run_id IN (SELECT u.run_id FROM ${sql(live)}.submissions u
+            WHERE u.tenant_id = t.tenant_id AND u.thread_id <> ALL(${textArray([...unsound])}))`
+        : sql`t.thread_id <> ALL(${textArray([...unsound])})`;
+    const within =
+      table === "run_tools"
+        ? sql`t.tenant_id = ${range.tenantId} AND t.run_id IN (
+            SELECT s.run_id FROM ${sql(live)}.submissions s WHERE ${inRange(range, "s")})`
+        : inRange(range, "t");
+    return sql`${within} AND ${threads}`;
+  };
   const differences: Array<ProjectionDifference> = [];
   for (const [table, columns, where] of compared) {
     const find = SqlSchema.findAll({
@@ -201,10 +242,11 @@ const rebuild = Effect.fnUntraced(function* (tenantId: string) {
       Result: DifferenceRow,
       execute: () => sql`
         WITH live AS (
-          SELECT ${sql.literal(columns)} FROM ${sql(live)}.${sql(table)}
-          WHERE tenant_id = ${tenantId} AND ${sql.literal(where)}
+          SELECT ${sql.literal(columns)} FROM ${sql(live)}.${sql(table)} t
+          WHERE ${sound(table)} AND ${sql.literal(where)}
         ), rebuilt AS (
-          SELECT ${sql.literal(columns)} FROM ${sql(table)} WHERE ${sql.literal(where)}
+          SELECT ${sql.literal(columns)} FROM ${sql(table)} t
+          WHERE ${sound(table)} AND ${sql.literal(where)}
         ), missing AS (SELECT * FROM live EXCEPT SELECT * FROM rebuilt),
         surplus AS (SELECT * FROM rebuilt EXCEPT SELECT * FROM live)
         SELECT 'live' AS side, row_to_json(m)::text AS row FROM missing m
@@ -217,7 +259,22 @@ const rebuild = Effect.fnUntraced(function* (tenantId: string) {
   return { records, differences: differences.slice(0, maxDifferences) } satisfies RebuildReport;
 });
 
-/** Compares the tenant's projections with what its records say (PG-01). */
+/** The first statements of the transaction, or the snapshot would not be one. */
+export const inJournalSnapshot = <A, E, R>(operation: string, reads: Effect.Effect<A, E, R>) =>
+  transaction(
+    operation,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient;
+      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
+      yield* sql`SET LOCAL statement_timeout = 0`;
+      return yield* reads;
+    }),
+  );
+
+/** Compares all of a tenant's projections with what its records say (PG-01). */
 export const rebuildProjections = Effect.fn("rebuildProjections")((tenantId: string) =>
-  transaction("rebuildProjections", rebuild(tenantId)),
+  inJournalSnapshot(
+    "rebuildProjections",
+    rebuildRange({ tenantId }, () => true),
+  ),
 );

@@ -1,0 +1,154 @@
+/**
+ * Checks what is stored against itself: chains, digests, sequence, one settlement
+ * per run, heads, and every projection against a rebuild. Read-only and in bounded
+ * memory: threads are taken a hundred at a time, each hundred in one snapshot, so a
+ * host may work on. Nothing is repaired.
+ */
+import * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
+import * as SqlClient from "effect/unstable/sql/SqlClient";
+import * as SqlSchema from "effect/unstable/sql/SqlSchema";
+import {
+  type JournalFault,
+  makeThreadVerifier,
+  type ThreadVerifier,
+} from "#lib/durable/verify-thread.ts";
+import { Int8 } from "./columns.ts";
+import { type JournalRow, makeJournalPages, type ThreadRange } from "./journal-pages.ts";
+import { projectionFaults } from "./projection-faults.ts";
+import { inJournalSnapshot, rebuildRange } from "./rebuild-projections.ts";
+
+const threadsAtOnce = 100;
+/** Faults of one hundred threads that are told one by one; the rest is counted by the report. */
+const maxFaults = 1_000;
+
+export interface VerifyReport {
+  readonly threads: number;
+  readonly records: number;
+  readonly faults: ReadonlyArray<JournalFault>;
+}
+
+const Head = Schema.Struct({
+  thread_id: Schema.String,
+  tail_sequence: Int8,
+  tail_digest: Schema.String,
+});
+
+/** One pass over the rows of a range: a verifier per thread, the faults found, the heads compared at the end. */
+const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
+  const faults: Array<JournalFault> = [];
+  const verifiers = new Map<string, ThreadVerifier>();
+  const known = new Set(heads.map((head) => head.thread_id));
+  const add = (found: ReadonlyArray<JournalFault>) => {
+    for (const fault of found) if (faults.length < maxFaults) faults.push(fault);
+  };
+
+  const look = (row: JournalRow): boolean => {
+    const where = row.thread_id;
+    let verifier = verifiers.get(where);
+    if (verifier === undefined) {
+      verifier = makeThreadVerifier(where);
+      verifiers.set(where, verifier);
+      if (!known.has(where))
+        add([
+          {
+            kind: "orphan",
+            where,
+            sequence: row.sequence,
+            expected: "a thread that was admitted",
+            seen: "records without one",
+          },
+        ]);
+    }
+    const { faults: found, record } = verifier.take({
+      sequence: row.sequence,
+      epoch: row.epoch,
+      body: row.body,
+      digest: row.digest,
+      previousDigest: row.previous_digest,
+      runId: row.run_id,
+      kind: row.kind,
+      batchId: row.batch_id,
+      batchPlace: row.batch_place,
+    });
+    add(found);
+    if (row.agent_id === null)
+      add([
+        {
+          kind: "orphan",
+          where,
+          sequence: row.sequence,
+          expected: `a submission of run ${row.run_id}`,
+          seen: "none",
+        },
+      ]);
+    return found.length === 0 && record !== undefined && row.agent_id !== null && known.has(where);
+  };
+
+  const compareHeads = () => {
+    for (const head of heads) {
+      const end = verifiers.get(head.thread_id)?.tail() ?? makeThreadVerifier("").tail();
+      if (end.sequence !== head.tail_sequence || end.digest !== head.tail_digest)
+        add([
+          {
+            kind: "tail",
+            where: head.thread_id,
+            sequence: head.tail_sequence,
+            expected: `record ${head.tail_sequence} with digest ${head.tail_digest}`,
+            seen: `record ${end.sequence} with digest ${end.digest}`,
+          },
+        ]);
+    }
+  };
+
+  return { look, compareHeads, add, faults };
+};
+
+/** The threads of one range in one snapshot; `last` names the thread to go on after, absent at the end. */
+const verifyHundred = (range: ThreadRange) =>
+  inJournalSnapshot(
+    "verifyJournal",
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient;
+      const { inRange } = yield* makeJournalPages;
+      const listHeads = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Head,
+        execute: () =>
+          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest FROM threads t
+            WHERE ${inRange(range, "t")} ORDER BY t.thread_id LIMIT ${threadsAtOnce}`,
+      });
+      const heads = yield* listHeads();
+      const last = heads.length < threadsAtOnce ? undefined : heads.at(-1)?.thread_id;
+      const inspection = makeInspection(heads);
+      const { records, differences } = yield* rebuildRange(
+        last === undefined ? range : { ...range, through: last },
+        inspection.look,
+      );
+      inspection.compareHeads();
+      inspection.add(projectionFaults(differences));
+      return { threads: heads.length, records, faults: inspection.faults, last };
+    }),
+  );
+
+/** One thread, whole. */
+export const verifyThread = Effect.fn("verifyThread")((tenantId: string, threadId: string) =>
+  verifyHundred({ tenantId, only: threadId }),
+);
+
+/**
+ * Every thread of a tenant.
+ *
+ * @param onPart hears of each hundred threads as soon as they are checked
+ */
+export const verifyTenant = Effect.fn("verifyTenant")(function* <E, R>(
+  tenantId: string,
+  onPart: (part: VerifyReport) => Effect.Effect<void, E, R>,
+) {
+  let after: string | undefined;
+  do {
+    const part = yield* verifyHundred(after === undefined ? { tenantId } : { tenantId, after });
+    yield* onPart(part);
+    after = part.last;
+  } while (after !== undefined);
+});
