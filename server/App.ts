@@ -18,7 +18,7 @@ import { ServerConfig } from "#server/Config.ts";
 import { shopLayer } from "#server/demo/data/shop-layer.ts";
 import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.ts";
 import { RetailPolicy } from "#server/demo/policy.ts";
-import { moneyReconcilers } from "#server/demo/reconcile-money.ts";
+import { moneyProbes, moneyReconcilers } from "#server/demo/reconcile-money.ts";
 import { readyMadeRequests } from "#server/demo/requests.ts";
 import { retailDesk, RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
 import { nextPages } from "#server/http/NextPages.ts";
@@ -73,7 +73,9 @@ const agentsLayer = AgentRegistry.layer(
   Effect.gen(function* () {
     // A refund that was under way when a process died is looked up at the provider before a person is asked (DU-06).
     const reconcilers = yield* moneyReconcilers;
-    return [yield* register(Agent.bind(retailDesk, RetailDeskHandlers), { examples, reconcilers })];
+    const probes = yield* moneyProbes;
+    const options = { examples, reconcilers, probes };
+    return [yield* register(Agent.bind(retailDesk, RetailDeskHandlers), options)];
   }),
 ).pipe(Layer.provide([RetailPolicy, providerLayer]));
 

@@ -7,7 +7,7 @@ import { Effect, Option, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql";
 
 import type { ReconcilerAnswer } from "#lib/engine/RunContext.ts";
-import type { LostCall } from "#lib/tool-probe.ts";
+import type { LostCall, ProbeAnswer, ToolProbe } from "#lib/tool-probe.ts";
 
 import { formatCents } from "./data/money.ts";
 import { PaymentProvider } from "./payment-provider/PaymentProvider.ts";
@@ -22,14 +22,11 @@ const kinds: ReadonlyMap<string, RequestKind> = new Map([
 
 const uncertain: ReconcilerAnswer = { _tag: "uncertain" };
 
-const answerFrom = Effect.fn("reconcileMoney.answer")(function* (
-  kind: RequestKind,
-  entry: LedgerEntry,
-) {
-  yield* settleMoneyRequest(entry.idempotency_key, entry);
+/** What the tool's handler would have answered for this entry of the provider's ledger. */
+const resultOf = Effect.fnUntraced(function* (kind: RequestKind, entry: LedgerEntry) {
   if (entry.outcome === "declined") {
     const result = `Error: ${describeDecline(kind, formatCents(entry.amount), entry.decline_reason)}`;
-    return { _tag: "completed", result, isFailure: true } as const;
+    return { result, isFailure: true };
   }
   const { order_id, payment_method_id, amount } = entry;
   const receipt = {
@@ -39,11 +36,15 @@ const answerFrom = Effect.fn("reconcileMoney.answer")(function* (
     amount,
     outcome: "completed" as const,
   };
-  return {
-    _tag: "completed",
-    result: yield* Schema.encodeEffect(MoneyReceipt)(receipt),
-    isFailure: false,
-  } as const;
+  return { result: yield* Schema.encodeEffect(MoneyReceipt)(receipt), isFailure: false };
+});
+
+const answerFrom = Effect.fn("reconcileMoney.answer")(function* (
+  kind: RequestKind,
+  entry: LedgerEntry,
+) {
+  yield* settleMoneyRequest(entry.idempotency_key, entry);
+  return { _tag: "completed", ...(yield* resultOf(kind, entry)) } as const;
 });
 
 /** A reconciler that fails answers that it cannot tell; it never guesses (DU-06). */
@@ -67,3 +68,28 @@ export const moneyReconcilers = Effect.map(
     return Object.fromEntries([...kinds.keys()].map((toolName) => [toolName, reconcile]));
   },
 );
+
+/** Only reads: unlike the reconciler it writes nothing into the shop, and it settles nothing. */
+const probeMoney = Effect.fn("probeMoney")(function* (call: LostCall) {
+  const kind = kinds.get(call.toolName);
+  if (kind === undefined)
+    return { _tag: "inconclusive", detail: `${call.toolName} moves no money.` } as const;
+  const found = yield* (yield* PaymentProvider).findByKey(kind, call.idempotencyKey);
+  if (Option.isNone(found))
+    return {
+      _tag: "not-found",
+      detail: `The payment provider has booked no ${kind} under this key so far.`,
+    } as const;
+  const { amount, created_at, entry_id, outcome } = found.value;
+  return {
+    _tag: "found",
+    detail: `The payment provider's entry ${entry_id} of ${created_at}: ${kind} of ${formatCents(amount)}, ${outcome}.`,
+    ...(yield* resultOf(kind, found.value)),
+  } satisfies ProbeAnswer;
+});
+
+/** For `register(..., { probes })`: the same tools, for the person who has to settle a call in doubt. */
+export const moneyProbes = Effect.map(Effect.context<PaymentProvider>(), (services) => {
+  const probe: ToolProbe = { ask: (call) => Effect.provideContext(probeMoney(call), services) };
+  return Object.fromEntries([...kinds.keys()].map((toolName) => [toolName, probe]));
+});

@@ -3,11 +3,14 @@ import { assert, layer } from "@effect/vitest";
 import { Effect, Layer, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql";
 
+import { checkResult } from "#lib/engine/check-result.ts";
 import { bundledShop } from "#server/demo/data/bundled-shop.ts";
 import { loadedDataSet, loadShop } from "#server/demo/data/load-shop.ts";
 import { shopLayer } from "#server/demo/data/shop-layer.ts";
-import { reconcileMoney } from "#server/demo/reconcile-money.ts";
+import { moneyProbes, reconcileMoney } from "#server/demo/reconcile-money.ts";
 import { findOrder } from "#server/demo/shop/orders.ts";
+
+import { IssueRefund } from "#server/demo/tools/issue-refund.ts";
 
 import { callTool } from "./call-tool.ts";
 import { EmptyDatabase, providerUrl, ShopStack } from "./shop-stack.ts";
@@ -237,6 +240,36 @@ layer(ShopStack, { timeout: 60_000 })("the desk's tools on the shop's tables", (
         isFailure: false,
       } as never);
     }),
+  );
+
+  it.effect(
+    "[DU-06] the probe says what the provider booked, changes nothing in the shop, and what it found fits the tool",
+    () =>
+      Effect.gen(function* () {
+        const probe = (yield* moneyProbes)["issue_refund"];
+        assert.isDefined(probe);
+        const ask = (idempotencyKey: string) =>
+          probe.ask({
+            toolName: "issue_refund",
+            callId: "c",
+            turn: 1,
+            parameters: {},
+            idempotencyKey,
+          });
+        const requests = yield* count("retail.provider_requests");
+        assert.strictEqual((yield* ask("key-never-sent"))._tag, "not-found");
+        for (const [key, isFailure] of [
+          ["key-booked", false],
+          ["key-declined", true],
+        ] as const) {
+          const found = yield* ask(key);
+          assert.isTrue(found._tag === "found" && found.isFailure === isFailure, key);
+          if (found._tag === "found")
+            yield* checkResult(IssueRefund, found.result ?? null, isFailure);
+        }
+        assert.strictEqual((yield* Effect.exit(ask("key-lost")))._tag, "Failure");
+        assert.strictEqual(yield* count("retail.provider_requests"), requests);
+      }),
   );
 
   it.effect("a gift card never goes below zero", () =>
