@@ -1,8 +1,9 @@
-/** The HttpClient filter around `mend-event-stream.ts`, for a Responses provider client. */
+/** The HttpClient filter around `mend-event-stream.ts` and `mend-request.ts`, for a Responses provider client. */
 import { Effect, Option, Schema, Stream } from "effect";
-import { HttpClient, HttpClientResponse } from "effect/unstable/http";
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/unstable/http";
 
 import { initialState, mendResponse, mendText } from "./mend-event-stream.ts";
+import { mendRequest } from "./mend-request.ts";
 
 const parseBody = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown));
 
@@ -40,6 +41,16 @@ const mend = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClien
   return HttpClientResponse.fromWeb(response.request, new Response(body, init));
 });
 
+const mendSent = (request: HttpClientRequest.HttpClientRequest) => {
+  const { body } = request;
+  if (body._tag !== "Uint8Array" || !body.contentType.includes("application/json")) return request;
+  const text = new TextDecoder().decode(body.body);
+  const parsed = text.includes('"reasoning"') ? parseBody(text) : Option.none();
+  if (Option.isNone(parsed)) return request;
+  const mended = mendRequest(parsed.value);
+  return mended === parsed.value ? request : HttpClientRequest.bodyJsonUnsafe(request, mended);
+};
+
 /** For `transformClient` of a Responses client. */
 export const mendResponses = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
-  HttpClient.transformResponse(client, Effect.flatMap(mend));
+  client.pipe(HttpClient.mapRequest(mendSent), HttpClient.transformResponse(Effect.flatMap(mend)));
