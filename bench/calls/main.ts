@@ -1,0 +1,90 @@
+/**
+ * What a batch of 50 validated tool calls costs in memory, beside Vercel AI SDK and OpenAI Agents JS.
+ *
+ *     npm run bench -- calls [--rounds 9] [--runs 20]
+ *
+ * A run is one model response with 50 calls of one tool, the same asynchronous handler 50 times, and one last
+ * answer; models are each library's own mock. In each round everybody does the same number of runs, in turns
+ * that change with the round. Printed: the median of the rounds' time per call, and the median of the rounds'
+ * ratios of ours to each peer. Ends with 1 when ours takes longer than a peer.
+ */
+import { parseArgs } from "node:util";
+import { readFileSync } from "node:fs";
+import { loadOurs } from "./load-ours.ts";
+import * as workload from "./workload.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "9" },
+    runs: { type: "string", default: "20" },
+  },
+});
+
+const peer = async (file: string): Promise<workload.Contender> => {
+  // Not a literal, so that types are not asked of packages that only this bench installs.
+  const url = new URL(`./peers/${file}`, import.meta.url).href;
+  const module = (await import(url)) as {
+    readonly makeContender: (work: workload.Workload) => workload.Contender;
+  };
+  return module.makeContender(workload);
+};
+
+const versionOf = (name: string): string => {
+  const file = new URL(`./peers/node_modules/${name}/package.json`, import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
+};
+
+const median = (numbers: ReadonlyArray<number>): number =>
+  numbers.toSorted((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
+type Mode = "whole" | "streamed";
+
+const microsPerCall = async (
+  contender: workload.Contender,
+  mode: Mode,
+  runs: number,
+): Promise<number> => {
+  const begun = performance.now();
+  for (let run = 0; run < runs; run++) {
+    const { answer, handled } = await contender[mode]();
+    if (answer !== workload.lastAnswer || handled !== workload.callCount)
+      throw new Error(
+        `${contender.name} answered ${JSON.stringify(answer)} after ${handled} of ${workload.callCount} calls.`,
+      );
+  }
+  return ((performance.now() - begun) * 1_000) / (runs * workload.callCount);
+};
+
+const rounds = Number(values.rounds);
+const runs = Number(values.runs);
+if (!(rounds >= 1) || !(runs >= 1))
+  throw new Error("--rounds and --runs are whole numbers from 1.");
+
+const ours = await loadOurs(workload);
+const peers = [await peer("ai-sdk.mjs"), await peer("openai-agents.mjs")];
+const all = [ours, ...peers];
+console.log(
+  `ai ${versionOf("ai")}, @openai/agents ${versionOf("@openai/agents")}, Node ${process.version}; ${rounds} rounds of ${runs} runs of ${workload.callCount} calls`,
+);
+
+let slower = false;
+for (const mode of ["whole", "streamed"] as const) {
+  for (const contender of all) await microsPerCall(contender, mode, runs);
+  const times = new Map(all.map(({ name }) => [name, [] as Array<number>]));
+  for (let round = 0; round < rounds; round++) {
+    const first = round % all.length;
+    for (const contender of [...all.slice(first), ...all.slice(0, first)])
+      times.get(contender.name)?.push(await microsPerCall(contender, mode, runs));
+  }
+  const of = (name: string): ReadonlyArray<number> => times.get(name) ?? [];
+  const own = of(ours.name);
+  console.log(`\n${mode === "whole" ? "the answer as a whole" : "every event read"}:`);
+  for (const { name } of all) {
+    const ratio = median(own.map((micros, round) => micros / (of(name)[round] ?? Number.NaN)));
+    console.log(
+      `  ${name.padEnd(14)} ${median(of(name)).toFixed(1).padStart(7)} µs per call${name === ours.name ? "" : `, ours takes ${ratio.toFixed(2)} of that`}`,
+    );
+    if (name !== ours.name && !(ratio <= 1)) slower = true;
+  }
+}
+if (slower) process.exitCode = 1;

@@ -1,0 +1,61 @@
+/** The work that every contender does: one response with many calls of one tool, its results, one last answer. */
+
+export const callCount = 50;
+
+export interface OrderLine {
+  readonly orderId: string;
+  readonly quantity: number;
+  readonly tags: ReadonlyArray<string>;
+  readonly address: { readonly city: string; readonly zip: string };
+}
+export interface Receipt {
+  readonly orderId: string;
+  readonly total: number;
+  readonly city: string;
+}
+
+export const toolName = "place_order";
+export const toolDescription = "Places one order line.";
+export const prompt = "Place every order.";
+export const lastAnswer = "All orders are placed.";
+
+/** What the model writes: the same arguments for everybody. */
+export const calls: ReadonlyArray<{ readonly id: string; readonly parameters: OrderLine }> =
+  Array.from({ length: callCount }, (_, index) => ({
+    id: `call_${index}`,
+    parameters: {
+      orderId: `ORD-${1_000 + index}`,
+      quantity: 1 + (index % 7),
+      tags: ["gift", `batch-${index % 5}`],
+      address: { city: "Lisbon", zip: `1${String(index).padStart(3, "0")}-001` },
+    },
+  }));
+
+export interface Counter {
+  handled: number;
+}
+
+/** The handler: asynchronous like one that asks a database, and without any wait of its own. */
+export const makeHandler =
+  (counter: Counter) =>
+  async (line: OrderLine): Promise<Receipt> => {
+    await Promise.resolve();
+    counter.handled += 1;
+    return { orderId: line.orderId, total: line.quantity * 3, city: line.address.city };
+  };
+
+export interface Workload {
+  readonly calls: typeof calls;
+  readonly toolName: string;
+  readonly toolDescription: string;
+  readonly prompt: string;
+  readonly lastAnswer: string;
+  readonly makeHandler: typeof makeHandler;
+}
+
+/** One whole run: gives the final answer and how many calls reached the handler. */
+export interface Contender {
+  readonly name: string;
+  readonly whole: () => Promise<{ readonly answer: string; readonly handled: number }>;
+  readonly streamed: () => Promise<{ readonly answer: string; readonly handled: number }>;
+}
