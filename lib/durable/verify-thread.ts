@@ -6,6 +6,7 @@
 import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import { RunRecord } from "../contract/records.ts";
+import type { JournalFaultView } from "../contract/verification.ts";
 import { type ChainLink, type ChainPlace, checkLink, emptyTail } from "./chain.ts";
 
 /**
@@ -17,31 +18,9 @@ import { type ChainLink, type ChainPlace, checkLink, emptyTail } from "./chain.t
  * admitted. `projection`: a table does not say what the records say. `audit`: the
  * audit log's chain. `archive`: a file is not what its manifest says.
  */
-export type FaultKind =
-  | "gap"
-  | "previous-digest"
-  | "epoch"
-  | "digest"
-  | "unreadable"
-  | "column"
-  | "batch"
-  | "second-opening"
-  | "second-settlement"
-  | "tail"
-  | "orphan"
-  | "projection"
-  | "audit"
-  | "archive";
+export type FaultKind = JournalFaultView["kind"];
 
-export interface JournalFault {
-  readonly kind: FaultKind;
-  /** The thread; of an audit fault the tenant, of an archive fault the file. */
-  readonly where: string;
-  /** Null where the fault is of no single record. */
-  readonly sequence: number | null;
-  readonly expected: string;
-  readonly seen: string;
-}
+export type JournalFault = JournalFaultView;
 
 export interface RowToVerify extends ChainLink {
   readonly runId: string;

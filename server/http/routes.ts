@@ -18,6 +18,7 @@ import type { ApiServices } from "./services.ts";
 import { eventsHandlers } from "./sse.ts";
 import { submissionsHandlers } from "./submissions.ts";
 import { unknownsHandlers } from "./unknowns.ts";
+import { verificationHandlers } from "./verification.ts";
 
 const handlers = Layer.mergeAll(
   healthHandlers,
@@ -31,6 +32,7 @@ const handlers = Layer.mergeAll(
   denialsHandlers,
   diagnosticsHandlers,
   operationsHandlers,
+  verificationHandlers,
   eventsHandlers,
 );
 

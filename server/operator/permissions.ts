@@ -19,6 +19,7 @@ export type OperatorAct =
   | "acknowledge-denial"
   | "read-diagnostics"
   | "read-audit"
+  | "verify-journal"
   | "create-sign-in-link"
   | "set-own-password";
 
@@ -37,6 +38,7 @@ export const neededRole: Record<OperatorAct, OperatorRole> = {
   "acknowledge-denial": "operator",
   "read-diagnostics": "operator",
   "read-audit": "operator",
+  "verify-journal": "operator",
   "create-sign-in-link": "admin",
   "set-own-password": "viewer",
 };

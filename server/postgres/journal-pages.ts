@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
-import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { Int8, Millis } from "#server/postgres/columns.ts";
 
 const maxPageRows = 500;

@@ -7,6 +7,7 @@ import { deniedRun, gatedRun, unknownRun } from "#tests/support/ledger-fixtures.
 
 interface Ids {
   readonly runId: string;
+  readonly threadId: string;
   readonly requestId: string;
   readonly unknownId: string;
   readonly denialId: string;
@@ -75,6 +76,18 @@ const routes: ReadonlyArray<{
     route: "GET /runs/:runId/records",
     ask: ({ runId }) => ({ path: `/runs/${runId}/records` }),
     needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /runs/:runId/verification",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/verification`, method: "POST" }),
+    needs: "operator",
+    owned: true,
+  },
+  {
+    route: "POST /threads/:threadId/verification",
+    ask: ({ threadId }) => ({ path: `/threads/${threadId}/verification`, method: "POST" }),
+    needs: "operator",
     owned: true,
   },
   {
@@ -211,6 +224,7 @@ beforeAll(async () => {
   const denied = await api.run(deniedRun());
   mine = {
     runId: gated.place.runId,
+    threadId: gated.place.threadId,
     requestId: gated.requestIds[0] ?? "",
     unknownId: unknown.unknownId,
     denialId: denied.denialId,
@@ -262,6 +276,7 @@ describe("the table of routes", () => {
       it(`[C042] ${row.route} cannot tell a foreign id from a missing one`, async () => {
         const none = {
           runId: "run_none",
+          threadId: "thr_none",
           requestId: "apr_none",
           unknownId: "unk_none",
           denialId: "den_none",

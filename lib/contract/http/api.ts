@@ -15,6 +15,7 @@ import { runsGroup } from "./runs.ts";
 import { meGroup, signInGroup } from "./sign-in.ts";
 import { submissionsGroup } from "./submissions.ts";
 import { unknownsGroup } from "./unknowns.ts";
+import { verificationGroup } from "./verification.ts";
 
 /** Every path of the API starts with this. */
 export const apiPrefix = "/api/v1";
@@ -32,6 +33,7 @@ export class Api extends HttpApi.make("effect-agent")
     denialsGroup,
     diagnosticsGroup,
     operationsGroup,
+    verificationGroup,
     eventsGroup,
   )
   .prefix(apiPrefix)

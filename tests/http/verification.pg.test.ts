@@ -1,0 +1,57 @@
+/** Verifying over the API: who may, what is found, and what is written down about it. */
+import { Effect } from "effect";
+import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { SqlClient } from "effect/unstable/sql";
+import type { JournalVerification } from "#lib/contract/verification.ts";
+import {
+  type Answer,
+  startApi,
+  type TestApi,
+  type TestOperator,
+} from "#tests/support/api-server.ts";
+import { gatedRun } from "#tests/support/ledger-fixtures.ts";
+
+let api: TestApi;
+let operator: TestOperator;
+beforeAll(async () => {
+  api = await startApi();
+  operator = await api.addOperator("operator");
+});
+afterAll(() => api.close());
+
+describe("POST /runs/:runId/verification", () => {
+  it("[PG-02][OP-09] a sound thread has no fault, an altered one is named, and both looks are audited", async () => {
+    const { place } = await api.run(gatedRun());
+    const verify = async (): Promise<JournalVerification> => {
+      const answer = await api.request(`/runs/${place.runId}/verification`, {
+        method: "POST",
+        token: operator.token,
+      });
+      assert.strictEqual(answer.status, 200);
+      return answer.body;
+    };
+    const sound = await verify();
+    assert.deepStrictEqual(sound.faults, []);
+    assert.isAbove(sound.records, 2);
+    await api.run(
+      Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) =>
+          sql`UPDATE journal_records SET body = body || ' ' WHERE run_id = ${place.runId} AND sequence = 1`,
+      ),
+    );
+    const broken = await verify();
+    assert.deepStrictEqual(
+      broken.faults.map(({ kind, where, sequence }) => [kind, where, sequence]),
+      [["digest", place.threadId, 1]],
+    );
+    const audit = await api.request("/audit?verb=verify-journal", { token: operator.token });
+    assert.deepStrictEqual(
+      audit.body.items.map((row: Answer) => [row.target, row.runId, row.after]),
+      [
+        [place.threadId, place.runId, { records: sound.records, faults: 1 }],
+        [place.threadId, place.runId, { records: sound.records, faults: 0 }],
+      ],
+    );
+  });
+});
