@@ -18,6 +18,8 @@ export interface ToolCallIdentity {
   readonly callId: string;
   /** 1 for the first time a handler is started for this call, counting up. */
   readonly attempt: number;
+  /** Present for a call that a program made inside another one; its own key and id are derived from these (`CM-02`). */
+  readonly programmatic?: { readonly parentToolCallId: string; readonly sequenceIndex: number };
 }
 
 /**

@@ -10,6 +10,7 @@ import type * as Schema from "effect/Schema";
 import type * as Tool from "effect/unstable/ai/Tool";
 import type * as Toolkit from "effect/unstable/ai/Toolkit";
 import { AgentDefinitionError } from "#lib/agent-error.ts";
+import { checkProgrammaticTools } from "#lib/broker/programmatic-tools.ts";
 import { AgentId } from "#lib/contract/ids.ts";
 import { carriesDiagnostic } from "#lib/failure-diagnostic.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
@@ -75,7 +76,8 @@ export interface AgentOptions<
 /**
  * Defines an agent. A definition that contradicts itself is a bug of its author
  * and is thrown at once as `AgentDefinitionError`: an unregistered initial tool
- * (X-02), a discovery tool that is not readonly (D-15), a policy out of bounds.
+ * (X-02), a discovery tool that is not readonly (D-15), programmatic tools that do
+ * not fit (CM-01), a policy out of bounds.
  *
  * @param name 1 to 128 characters of `[A-Za-z0-9._~-]`
  */
@@ -113,6 +115,7 @@ export const make = <
       });
     }
   }
+  Result.getOrThrow(checkProgrammaticTools(name, tools));
   return {
     id: AgentId.make(name),
     input: options.input,

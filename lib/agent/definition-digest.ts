@@ -6,6 +6,7 @@
 import * as Context from "effect/Context";
 import * as Schema from "effect/Schema";
 import * as Tool from "effect/unstable/ai/Tool";
+import { programmaticToolsOf } from "#lib/broker/programmatic-tools.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Json } from "#lib/contract/json/json.ts";
@@ -60,10 +61,19 @@ const computeToolDigest = (tool: Tool.Any): Digest =>
       executionClass: executionClassOf(tool),
       // Custom search semantics are part of what a discovery tool promises (D-18).
       discovery: Context.get(tool.annotations, DiscoveryDigest) ?? null,
+      // Absent for a tool without them, so that stored digests of other tools stay what they are.
+      ...programmaticPart(tool),
       needsApproval:
         typeof tool.needsApproval === "function" ? "by-rule" : (tool.needsApproval ?? false),
     }),
   );
+
+const programmaticPart = (tool: Tool.Any): { readonly [key: string]: Json } => {
+  const allowed = programmaticToolsOf(tool);
+  return allowed === undefined
+    ? {}
+    : { programmaticTools: { maxCalls: allowed.maxCalls, toolNames: [...allowed.toolNames] } };
+};
 
 /** Digest of a whole definition. */
 export const definitionDigestOf = (definition: Definition): Digest => {

@@ -5,7 +5,7 @@
 import type { EventOf, LoggedEvent, RunEvent } from "../contract/events.ts";
 import type { Digest } from "../contract/ids.ts";
 import type { CallState } from "../contract/status.ts";
-import type { RunDetail, ToolCallView } from "../contract/views.ts";
+import type { InnerCallView, RunDetail, ToolCallView } from "../contract/views.ts";
 import { type CallProgress, callKey, type RunSnapshot } from "./run-snapshot.ts";
 
 /** Stands where the digest is not known until the run is read again. */
@@ -32,7 +32,41 @@ const withDetail = (snapshot: RunSnapshot, change: Partial<RunDetail>): RunSnaps
 const changeCall = (
   snapshot: RunSnapshot,
   event: Pick<CallEvent, "turn" | "callId">,
-  change: Partial<ToolCallView>,
+  change: Partial<InnerCallView>,
+): RunSnapshot =>
+  withDetail(snapshot, {
+    turnViews: snapshot.detail.turnViews.map((turn) =>
+      turn.turn === event.turn
+        ? {
+            ...turn,
+            calls: turn.calls.map((call) => changed(call, event.callId, change)),
+          }
+        : turn,
+    ),
+  });
+
+/** The call itself, or the one with this id among those that its program made. */
+const changed = (
+  call: ToolCallView,
+  callId: CallEvent["callId"],
+  change: Partial<InnerCallView>,
+): ToolCallView =>
+  call.callId === callId
+    ? { ...call, ...change }
+    : call.inner?.some((inner) => inner.callId === callId)
+      ? {
+          ...call,
+          inner: call.inner.map((inner) =>
+            inner.callId === callId ? { ...inner, ...change } : inner,
+          ),
+        }
+      : call;
+
+/** Puts a call under the one that made it; a parent that is not known yet comes with the next read. */
+const addInner = (
+  snapshot: RunSnapshot,
+  event: EventOf<"ToolCallDeclared">,
+  added: InnerCallView,
 ): RunSnapshot =>
   withDetail(snapshot, {
     turnViews: snapshot.detail.turnViews.map((turn) =>
@@ -40,7 +74,10 @@ const changeCall = (
         ? {
             ...turn,
             calls: turn.calls.map((call) =>
-              call.callId === event.callId ? { ...call, ...change } : call,
+              call.callId === event.parentCallId &&
+              call.inner?.some((inner) => inner.callId === added.callId) !== true
+                ? { ...call, inner: [...(call.inner ?? []), added] }
+                : call,
             ),
           }
         : turn,
@@ -52,7 +89,7 @@ const addCall = (
   event: EventOf<"ToolCallDeclared">,
   at: number,
 ): RunSnapshot => {
-  const call: ToolCallView = {
+  const call: InnerCallView = {
     turn: event.turn,
     index: event.index,
     callId: event.callId,
@@ -80,6 +117,7 @@ const addCall = (
     startedAt: null,
     endedAt: null,
   };
+  if (event.parentCallId !== undefined) return addInner(snapshot, event, call);
   const known = snapshot.detail.turnViews.some(
     (turn) => turn.turn === event.turn && turn.calls.some((one) => one.callId === event.callId),
   );

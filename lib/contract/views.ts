@@ -91,7 +91,7 @@ export const RunListItem = Schema.Struct({
 });
 export type RunListItem = typeof RunListItem.Type;
 
-export const ToolCallView = Schema.Struct({
+const callFields = {
   turn: Schema.Int,
   index: Schema.Int,
   callId: ToolCallId,
@@ -118,6 +118,16 @@ export const ToolCallView = Schema.Struct({
   decidedAt: Schema.NullOr(EpochMillis),
   startedAt: Schema.NullOr(EpochMillis),
   endedAt: Schema.NullOr(EpochMillis),
+};
+
+/** A call that a program made inside another; `index` is its number there, from 0 (CM-02). */
+export const InnerCallView = Schema.Struct(callFields);
+export type InnerCallView = typeof InnerCallView.Type;
+
+export const ToolCallView = Schema.Struct({
+  ...callFields,
+  /** Calls that its program made, in the order in which they were made; absent where there are none. */
+  inner: Schema.optionalKey(Schema.Array(InnerCallView)),
 });
 export type ToolCallView = typeof ToolCallView.Type;
 

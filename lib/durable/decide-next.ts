@@ -13,6 +13,7 @@ import {
   type RunEvidence,
   type TurnEvidence,
   unrecordedDoubts,
+  withInner,
 } from "./run-state.ts";
 
 type Settlement = Pick<
@@ -90,28 +91,27 @@ export const decideNext = (evidence: RunEvidence, attempt: number): NextAct => {
 };
 
 const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
-  const aborting = turn.calls.find((call) => call.resolved?.resolution === "abort-submission");
+  const aborting = withInner(turn.calls).find(
+    (call) => call.resolved?.resolution === "abort-submission",
+  );
   if (aborting !== undefined) return settle(turn, aborted(aborting.resolved?.reason ?? ""));
   const refusal = refusedBatch(turn);
   if (refusal !== undefined) return settle(turn, refusal);
   const open = turn.calls.filter(
     (call) => call.settled === undefined && !call.declared.providerExecuted,
   );
-  if (open.length === 0) {
+  const inner = openInner(turn);
+  if (open.length === 0 && inner.length === 0) {
     return turn.calls.every((call) => call.declared.providerExecuted)
       ? { _tag: "Answer", turn }
       : { _tag: "AskModel", turn: turn.recorded.turn + 1 };
   }
   if (open.some(awaitsDecision)) return { _tag: "Suspend", waitingFor: "approval" };
-  const answered = open.filter(isAnswered);
+  const answered = [...open, ...inner].filter(isAnswered);
   if (answered.length > 0) return { _tag: "SettleAnswered", turn, calls: answered };
-  const lost = open.filter(
-    (call) =>
-      // An idempotent call may simply run again with the same key (DU-05); it stays among the open ones.
-      call.declared.executionClass !== "idempotent" && isLost(call, attempt),
-  );
+  const lost = turn.calls.flatMap((call) => lostOf(call, attempt));
   if (lost.length > 0) return { _tag: "ClassifyLost", turn, calls: lost };
-  if (open.some((call) => call.unknown !== undefined && call.resolved === undefined)) {
+  if ([...open, ...inner].some(isUnresolved)) {
     return { _tag: "Suspend", waitingFor: "unknown" };
   }
   return { _tag: "Execute", turn, calls: open };
@@ -151,10 +151,15 @@ export const terminalDenialOf = (
   return undefined;
 };
 
-/** A terminal denial, a policy denial, a failed check or a propagated failure ends the run (A-06, Z-04, F-01). */
+/**
+ * A terminal denial, a policy denial, a failed check or a propagated failure ends
+ * the run (A-06, Z-04, F-01). Of these, only the denial of an inner call does not:
+ * its program was told (Z-11).
+ */
 const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
-  for (const call of turn.calls) {
-    if (call.denied !== undefined) {
+  const calls = withInner(turn.calls);
+  for (const call of calls) {
+    if (call.denied !== undefined && call.declared.parentCallId === undefined) {
       return failed("denied", {
         errorTag: "AgentToolAuthorizationDenied",
         message: call.denied.reason,
@@ -183,7 +188,7 @@ const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
       message: terminal.message,
     });
   }
-  const propagated = turn.calls.find((call) => call.settled?.failureHandling === "propagated");
+  const propagated = calls.find((call) => call.settled?.failureHandling === "propagated");
   if (propagated?.settled !== undefined) {
     return failed(
       "tool-failure",
@@ -194,6 +199,37 @@ const refusedBatch = (turn: TurnEvidence): Settlement | undefined => {
     );
   }
   return undefined;
+};
+
+const isUnresolved = (call: CallEvidence): boolean =>
+  call.unknown !== undefined && call.resolved === undefined;
+
+/**
+ * Inner calls that hold the turn: in doubt and not resolved, or resolved with a
+ * result that no record gives yet. The others are their parent's business, which
+ * meets them when it runs again.
+ */
+const openInner = (turn: TurnEvidence): ReadonlyArray<CallEvidence> =>
+  turn.calls
+    .flatMap((call) => call.inner)
+    .filter((inner) => inner.settled === undefined && (isUnresolved(inner) || isAnswered(inner)));
+
+/**
+ * What of a call was lost with an earlier attempt and cannot simply run again
+ * (DU-04, DU-05). An idempotent call can, with the same key, and it takes its
+ * idempotent inner calls along; an uncertain inner call never runs again by
+ * itself, whatever its parent is (CM-01).
+ */
+const lostOf = (call: CallEvidence, attempt: number): ReadonlyArray<CallEvidence> => {
+  const runsAgain = call.declared.executionClass === "idempotent" && call.settled === undefined;
+  const isOpenAndLost = call.settled === undefined && isLost(call, attempt);
+  return [
+    ...(isOpenAndLost && !runsAgain ? [call] : []),
+    ...call.inner.filter(
+      (inner) =>
+        isLost(inner, attempt) && !(runsAgain && inner.declared.executionClass === "idempotent"),
+    ),
+  ];
 };
 
 const isLost = (call: CallEvidence, attempt: number): boolean =>

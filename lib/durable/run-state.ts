@@ -55,9 +55,10 @@ export const emptyEvidence: RunEvidence = {
   activeMillis: 0,
 };
 
-const undecided = (
+/** A declared call of which nothing else is known. */
+export const declaredEvidence = (
   declared: DeclaredCall,
-  rejections: ReadonlyArray<ParameterRejection>,
+  rejections: ReadonlyArray<ParameterRejection> = [],
 ): CallEvidence => ({
   declared,
   rejection: rejections.find((rejection) => rejection.callId === declared.callId),
@@ -90,7 +91,10 @@ const updateCall = (
             call.declared.callId === position.callId
               ? update(call)
               : call.inner.some((inner) => inner.declared.callId === position.callId)
-                ? { ...call, inner: call.inner.map((inner) => updateInner(inner, position, update)) }
+                ? {
+                    ...call,
+                    inner: call.inner.map((inner) => updateInner(inner, position, update)),
+                  }
                 : call,
           ),
         },
@@ -107,7 +111,7 @@ const updateInner = (
 const addInner = (call: CallEvidence, declared: DeclaredCall): CallEvidence =>
   call.inner.some((inner) => inner.declared.callId === declared.callId)
     ? call
-    : { ...call, inner: [...call.inner, undecided(declared, [])] };
+    : { ...call, inner: [...call.inner, declaredEvidence(declared)] };
 
 /** Adds one record. A record about a call that was never declared changes nothing. */
 export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEvidence => {
@@ -123,7 +127,7 @@ export const applyRecord = (evidence: RunEvidence, record: RunRecord): RunEviden
           ...evidence.turns,
           {
             recorded: record,
-            calls: record.calls.map((call) => undecided(call, record.rejections)),
+            calls: record.calls.map((call) => declaredEvidence(call, record.rejections)),
           },
         ],
       };

@@ -13,7 +13,7 @@ import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type { RecordOf } from "#lib/contract/records.ts";
 import { denialIdOf } from "#lib/durable/derived-ids.ts";
 import { failureSummary } from "#lib/failure-diagnostic.ts";
-import type { ReadyCall } from "./CallRunner.ts";
+import type { ReadyCall } from "./run-handler.ts";
 import { diagnose } from "./diagnose.ts";
 import type { RunContext } from "./RunContext.ts";
 
@@ -56,6 +56,14 @@ const requestFor = (context: RunContext, turn: number, call: ReadyCall) => {
         parameters: call.effective,
         executionClass: declared.executionClass,
       },
+      ...(declared.parentCallId === undefined
+        ? {}
+        : {
+            programmatic: {
+              parentToolCallId: declared.parentCallId,
+              sequenceIndex: declared.index,
+            },
+          }),
     },
   );
 };

@@ -34,7 +34,7 @@ import { AttemptPostponed, type DurabilityError, RunDurability } from "./RunDura
 import { checkEvidence } from "./stored-calls.ts";
 import { takeTurn } from "./take-turn.ts";
 import { budgetSettlement, failedSettlement, settlementRecords } from "./settlement-records.ts";
-import { planTurn } from "./turn-plan.ts";
+import { countCalls, planTurn } from "./turn-plan.ts";
 
 export type RunEnd =
   /** `cause` is the live failure, which an ephemeral caller gets back as it was (F-01). */
@@ -281,7 +281,10 @@ const execute = Effect.fnUntraced(function* (
   next: Extract<NextAct, { readonly _tag: "Execute" }>,
   activeMillis: number,
 ): Effect.fn.Return<RunEnd | undefined, DurabilityError, RunDurability> {
-  const end = yield* Effect.result(executeBatch(context, next.turn, next.calls, activeMillis));
+  const used = countCalls(state.evidence);
+  const end = yield* Effect.result(
+    executeBatch(context, next.turn, next.calls, activeMillis, used),
+  );
   if (end._tag === "Failure") {
     return end.failure instanceof EvidenceCorrupt
       ? yield* settleCorrupt(context, state, durability, end.failure)

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit";
 import * as Tracer from "effect/Tracer";
 import type { FailureHandling } from "#lib/contract/status.ts";
 import { toolAttribute } from "#lib/diagnostics/telemetry-attributes.ts";
-import type { ReadyCall } from "./CallRunner.ts";
+import type { ReadyCall } from "./run-handler.ts";
 import type { CallOutcome } from "./classify-exit.ts";
 import type { RunContext } from "./RunContext.ts";
 
@@ -20,10 +20,12 @@ interface ToolSpan {
   readonly isolate: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
 }
 
-const handlingOf = (outcome: CallOutcome): FailureHandling | undefined => {
+const handlingOf = (call: ReadyCall, outcome: CallOutcome): FailureHandling | undefined => {
   switch (outcome._tag) {
     case "returned":
-      return "returned-to-model";
+      return call.evidence.declared.parentCallId === undefined
+        ? "returned-to-model"
+        : "returned-to-caller";
     case "propagated":
     case "defect":
       return "propagated";
@@ -53,6 +55,13 @@ export const withToolSpan = <E, R>(
         [toolAttribute.conversationId]: context.threadId,
         [toolAttribute.executionClass]: declared.executionClass,
         [toolAttribute.failureMode]: call.tool.failureMode,
+        ...(declared.parentCallId === undefined
+          ? { [toolAttribute.invocationKind]: "model" }
+          : {
+              [toolAttribute.invocationKind]: "programmatic",
+              [toolAttribute.parentCallId]: declared.parentCallId,
+              [toolAttribute.sequenceIndex]: declared.index,
+            }),
       },
     }).pipe(Effect.catchCause(() => Effect.undefined));
     const isolate = <A, E2, R2>(effect: Effect.Effect<A, E2, R2>): Effect.Effect<A, E2, R2> =>
@@ -68,13 +77,17 @@ export const withToolSpan = <E, R>(
             }),
           ) as Effect.Effect<A, E2, R2>); // ParentSpan is an ambient reference, never a requirement of a handler
     const outcome = yield* body({ isolate });
-    yield* close(span, outcome).pipe(Effect.catchCause(() => Effect.void));
+    yield* close(span, call, outcome).pipe(Effect.catchCause(() => Effect.void));
     return outcome;
   });
 
-const close = (span: Tracer.Span | undefined, outcome: CallOutcome): Effect.Effect<void> =>
+const close = (
+  span: Tracer.Span | undefined,
+  call: ReadyCall,
+  outcome: CallOutcome,
+): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const handling = handlingOf(outcome);
+    const handling = handlingOf(call, outcome);
     const now = yield* Effect.clockWith((clock) => clock.currentTimeNanos);
     if (span !== undefined) {
       if (outcome._tag !== "interrupted") span.attribute(toolAttribute.outcome, outcome._tag);

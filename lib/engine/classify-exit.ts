@@ -29,7 +29,13 @@ export type CallOutcome =
       readonly selection: ReadonlyArray<string> | undefined;
     }
   /** A declared failure of a `return`-mode tool: the model sees it (F-02). */
-  | { readonly _tag: "returned"; readonly result: Json; readonly failure: FailureSummary }
+  | {
+      readonly _tag: "returned";
+      readonly result: Json;
+      readonly failure: FailureSummary;
+      /** Private evidence of an error that was captured for a program (CM-07). */
+      readonly evidence?: Cause.Cause<unknown>;
+    }
   /** The run fails with this very cause (F-01, F-04). */
   | {
       readonly _tag: "propagated";
@@ -45,7 +51,8 @@ export type CallOutcome =
     }
   | { readonly _tag: "interrupted" };
 
-const propagate = (error: unknown): CallOutcome => ({
+/** The run fails with this error. */
+export const propagate = (error: unknown): CallOutcome => ({
   _tag: "propagated",
   cause: Cause.fail(error),
   failure: failureSummary(error, "ToolFailure"),

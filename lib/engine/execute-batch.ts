@@ -6,11 +6,15 @@ import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
 import * as Exit from "effect/Exit";
 import * as Option from "effect/Option";
+import type * as Tool from "effect/unstable/ai/Tool";
+import { programmaticToolsOf } from "#lib/broker/programmatic-tools.ts";
 import type { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { runScheduled } from "#lib/scheduling/Scheduler.ts";
 import { authorizeCalls, type AuthorizedBatch } from "./AuthorizationGate.ts";
-import { BatchFailure, remainingTime, runCall } from "./CallRunner.ts";
+import { BatchFailure } from "./call-inside.ts";
+import { remainingTime, runCall } from "./CallRunner.ts";
+import { makeInnerAllowance } from "./inner-allowance.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
 import { unknownRecord } from "./recover-calls.ts";
@@ -29,6 +33,7 @@ export const executeBatch = Effect.fnUntraced(function* (
   turn: TurnEvidence,
   calls: ReadonlyArray<CallEvidence>,
   activeMillis: number,
+  callsUsed: number,
 ): Effect.fn.Return<BatchEnd, DurabilityError | EvidenceCorrupt, RunDurability> {
   const durability = yield* RunDurability;
   const number = turn.recorded.turn;
@@ -70,22 +75,29 @@ export const executeBatch = Effect.fnUntraced(function* (
     yield* durability.record([outcome.record], outcome.diagnostics);
     return { _tag: "recorded", cause: outcome.cause };
   }
-  return yield* runBatch(context, number, outcome.batch, activeMillis);
+  return yield* runBatch(context, number, outcome.batch, activeMillis, callsUsed);
 });
+
+/** A barrier tool runs alone, and so does a tool that may call one: nothing then runs beside the inner call (S-02). */
+const runsAlone = (context: RunContext, tool: Tool.Any): boolean =>
+  [tool.name, ...(programmaticToolsOf(tool)?.toolNames ?? [])].some((name) =>
+    context.scheduling.toolRequiresSequential(name),
+  );
 
 const runBatch = (
   context: RunContext,
   turn: number,
   batch: AuthorizedBatch,
   activeMillis: number,
+  callsUsed: number,
 ): Effect.Effect<BatchEnd, DurabilityError, RunDurability> =>
   Effect.gen(function* () {
+    const allowance = makeInnerAllowance(context, callsUsed);
     const exit = yield* runScheduled({
       calls: batch.calls,
       concurrency: context.concurrency,
-      isBarrier: (call) =>
-        context.scheduling.toolRequiresSequential(call.evidence.declared.toolName),
-      run: (call) => runCall(context, turn, call),
+      isBarrier: (call) => runsAlone(context, call.tool),
+      run: (call) => runCall(context, turn, call, allowance),
     }).pipe(
       Effect.timeoutOption(
         remainingTime(context.definition.policy.maxDurationMillis, activeMillis),

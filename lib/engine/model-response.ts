@@ -8,6 +8,7 @@ import * as Response from "effect/unstable/ai/Response";
 import { ModelProtocolError } from "#lib/agent-error.ts";
 import { ToolCallId } from "#lib/contract/ids.ts";
 import type { TokenUsage } from "#lib/contract/records.ts";
+import { isInnerCallId } from "#lib/durable/derived-ids.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
 import * as Schema from "effect/Schema";
@@ -246,6 +247,13 @@ const responseOf = (
         "invalid-call-id",
         "A tool-call id must have 1 to 128 characters from A-Z a-z 0-9 . _ : - and start with a letter or digit.",
         { seen: callId.length, limit: 128 },
+      );
+    }
+    if (isInnerCallId(callId)) {
+      return refuse(
+        "invalid-call-id",
+        `The tool-call id ${callId} has a form that is kept for calls inside calls.`,
+        { toolCallId: callId },
       );
     }
     if (seen.has(callId)) {

@@ -19,7 +19,12 @@ export interface SettlementBase {
   readonly resultBytes: number;
   readonly endedAt: number;
   readonly startedAt?: number;
+  /** A program made the call: its failures go back to the program (CM-07). */
+  readonly isInner?: boolean;
 }
+
+const returnedTo = (call: SettlementBase) =>
+  call.isInner === true ? ("returned-to-caller" as const) : ("returned-to-model" as const);
 
 const base = (call: SettlementBase, result: Json) => ({
   _tag: "ToolCallSettled" as const,
@@ -47,7 +52,7 @@ export const settledSuccess = (
   ...(selection === undefined ? {} : { selection }),
 });
 
-/** A declared failure that the model sees (F-02). */
+/** A declared failure that whoever called sees: the model or a program (F-02, CM-07). */
 export const settledReturned = (
   call: SettlementBase,
   result: Json,
@@ -57,7 +62,23 @@ export const settledReturned = (
   kind: "failed",
   isFailure: true,
   source: "handler",
-  failureHandling: "returned-to-model",
+  failureHandling: returnedTo(call),
+  failure,
+});
+
+/** An inner call that was refused before its handler; the program is told in the words of `failure` (CM-03). */
+export const settledRefused = (
+  call: SettlementBase,
+  kind: "rejected" | "not-executed",
+  error: Json,
+  failure: FailureSummary,
+): Settled => ({
+  // The error's own schema bounds it; cut, it could not be given again to a program that runs again.
+  ...base({ ...call, resultBytes: Number.MAX_SAFE_INTEGER }, error),
+  kind,
+  isFailure: true,
+  source: "preflight",
+  failureHandling: returnedTo(call),
   failure,
 });
 
@@ -134,7 +155,7 @@ export const settledResolved = (
   source,
   ...(isFailure
     ? {
-        failureHandling: "returned-to-model" as const,
+        failureHandling: returnedTo(call),
         failure: {
           errorTag: "ResolvedFailure",
           message: `The call of ${call.toolName} was resolved as failed.`,

@@ -16,7 +16,7 @@ import type { RecordOf } from "#lib/contract/records.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { withdrawnTools } from "#lib/exposure/resume-exposure.ts";
-import type { ReadyCall } from "./CallRunner.ts";
+import type { ReadyCall } from "./run-handler.ts";
 import { eligibleTools } from "./expose-tools.ts";
 import type { RunContext } from "./RunContext.ts";
 import { decodeEffective } from "./ToolArguments.ts";

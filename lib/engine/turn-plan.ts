@@ -24,8 +24,14 @@ const counts = (call: CallEvidence): boolean => !isOverBudget(call);
 const isOverBudget = ({ rejection, settled }: CallEvidence): boolean =>
   settled?.kind === "not-executed" && settled.source === "preflight" && rejection === undefined;
 
+/** Inner calls count once they may start: refused and denied ones cost nothing (Z-11, CM-05). */
+export const countsInner = ({ denied, settled }: CallEvidence): boolean =>
+  denied === undefined && settled?.kind !== "rejected" && settled?.kind !== "not-executed";
+
 export const countCalls = (evidence: RunEvidence): number =>
-  evidence.turns.reduce((sum, turn) => sum + turn.calls.filter(counts).length, 0);
+  evidence.turns
+    .flatMap((turn) => turn.calls)
+    .reduce((sum, call) => sum + (counts(call) ? 1 : 0) + call.inner.filter(countsInner).length, 0);
 
 /**
  * The call with which `limit` calls in a row had failed, folded per turn in

@@ -5,6 +5,7 @@
  * crash; what never started simply waits for the next owner.
  */
 import * as Effect from "effect/Effect";
+import type { RunEvent } from "#lib/contract/events.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import type { RunDurability } from "#lib/engine/RunDurability.ts";
 import type { Gate } from "./attempt-run.ts";
@@ -21,7 +22,13 @@ const keyOf = (record: {
   readonly callId: string;
 }): string => JSON.stringify([record.runId, record.turn, record.callId]);
 
-const startsCall = (record: RunRecord): boolean => record._tag === "ToolCallPrepared";
+/** A call inside one in flight is part of it: held back, it would leave its parent in doubt. */
+const startsCall = (record: RunRecord): boolean =>
+  record._tag === "ToolCallPrepared" && record.parentCallId === undefined;
+
+const startsWork = (event: RunEvent): boolean =>
+  event._tag === "ModelRequested" ||
+  (event._tag === "ToolCallStarted" && event.parentCallId === undefined);
 
 /** Waits for ever, but lets itself be interrupted even where its caller does not. */
 const held = Effect.interruptible(Effect.never);
@@ -47,11 +54,7 @@ export const makeDrainGate = (): DrainGate => {
         );
       }),
     emit: (event) =>
-      Effect.suspend(() =>
-        closing && (event._tag === "ModelRequested" || event._tag === "ToolCallStarted")
-          ? held
-          : durability.emit(event),
-      ),
+      Effect.suspend(() => (closing && startsWork(event) ? held : durability.emit(event))),
   });
   const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
     inFlight.size === 0 ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),

@@ -21,6 +21,8 @@ const mutations = [
   "append:AuthorizationDenied",
   "append:AuthorizationCheckFailed",
   "append:ToolCallPrepared",
+  "append:InnerCallDeclared",
+  "append:StepRecorded",
   "append:ToolCallSettled",
   "append:ToolCallUnknown",
   "append:UnknownProbed",

@@ -62,13 +62,20 @@ export const rooms = [
     ],
     why: "the engine is host-neutral and sits below lib/index",
   },
-  ...["agent", "exposure", "approval", "authorization", "scheduling", "diagnostics", "durable"].map(
-    (name) => ({
-      room: `lib/${name}`,
-      never: [...rulesBelowEngine, ...hostForbids],
-      why: `lib/${name} sits below lib/engine: the engine imports it, never the other way round`,
-    }),
-  ),
+  ...[
+    "agent",
+    "exposure",
+    "approval",
+    "authorization",
+    "scheduling",
+    "diagnostics",
+    "durable",
+    "broker",
+  ].map((name) => ({
+    room: `lib/${name}`,
+    never: [...rulesBelowEngine, ...hostForbids],
+    why: `lib/${name} sits below lib/engine: the engine imports it, never the other way round`,
+  })),
   {
     room: "lib",
     never: ["server", "app", "components", "tests", "lib/client", ...hostForbids],

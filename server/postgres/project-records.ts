@@ -5,7 +5,7 @@
  */
 import * as Result from "effect/Result";
 import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
-import type { RecordOf, RunRecord, RunRecordKind } from "#lib/contract/records.ts";
+import type { DeclaredCall, RecordOf, RunRecord, RunRecordKind } from "#lib/contract/records.ts";
 import type { CallState } from "#lib/contract/status.ts";
 import { columnName, columnText } from "#server/postgres/columns.ts";
 import {
@@ -27,6 +27,21 @@ const callColumns = (record: {
   turn: record.turn,
   call_id: record.callId,
   tool_name: columnName(record.toolName),
+});
+
+const callRow = (turn: number, call: DeclaredCall, sequence: number): Row => ({
+  turn,
+  call_id: call.callId,
+  call_index: call.index,
+  tool_name: columnName(call.toolName),
+  execution_class: call.executionClass,
+  provider_executed: call.providerExecuted,
+  needs_approval: call.needsApproval,
+  parameters_digest: call.parametersDigest,
+  tool_digest: call.toolDigest,
+  failure_mode: call.failureMode,
+  declared_sequence: sequence,
+  parent_call_id: call.parentCallId,
 });
 
 const failureColumns = (failure: RecordOf<"RunSettled">["failure"]): Row =>
@@ -93,21 +108,14 @@ const projectKind: Project = {
       output_tokens: outputTokens,
       started_ms: record.startedAt,
     });
-    for (const call of record.calls) {
-      draft.calls.push({
-        turn: record.turn,
-        call_id: call.callId,
-        call_index: call.index,
-        tool_name: columnName(call.toolName),
-        execution_class: call.executionClass,
-        provider_executed: call.providerExecuted,
-        needs_approval: call.needsApproval,
-        parameters_digest: call.parametersDigest,
-        tool_digest: call.toolDigest,
-        failure_mode: call.failureMode,
-        declared_sequence: sequence,
-      });
-    }
+    for (const call of record.calls) draft.calls.push(callRow(record.turn, call, sequence));
+  },
+  InnerCallDeclared: (draft, record, sequence) => {
+    draft.calls.push(callRow(record.turn, record.declared, sequence));
+  },
+  // A run that takes a step has come further, however often its process is lost.
+  StepRecorded: (draft) => {
+    draft.progressed = true;
   },
   ApprovalRequested: (draft, record, sequence) => {
     const { request } = record;

@@ -73,6 +73,7 @@ export const readBatch = (tenantId: TenantId, row: ApprovalRow) =>
       FROM tool_calls t LEFT JOIN approval_requests b
         ON b.tenant_id = t.tenant_id AND b.request_id = t.approval_request_id
       WHERE t.tenant_id = ${tenantId} AND t.run_id = ${row.runId} AND t.turn = ${row.turn}
+        AND t.parent_call_id IS NULL
       ORDER BY t.call_index`),
   );
 

@@ -1,6 +1,12 @@
 /** A run's page from its rows and records: a pure function, so that the same evidence always draws the same page. */
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
-import type { AttemptView, RunDetail, ToolCallView, TurnView } from "#lib/contract/views.ts";
+import type {
+  AttemptView,
+  InnerCallView,
+  RunDetail,
+  ToolCallView,
+  TurnView,
+} from "#lib/contract/views.ts";
 import type { AbortRow, CallRow, RecordRow, RunRow } from "./run-rows.ts";
 
 export interface RunEvidence {
@@ -58,7 +64,7 @@ const callView = (
   row: CallRow,
   declared: RecordOf<"TurnRecorded">["calls"][number] | undefined,
   settled: RecordOf<"ToolCallSettled"> | undefined,
-): ToolCallView => ({
+): InnerCallView => ({
   turn: row.turn,
   index: row.index,
   callId: row.callId,
@@ -87,6 +93,12 @@ const callView = (
   endedAt: row.endedAt,
 });
 
+const addTo = <Key>(groups: Map<Key, Array<CallRow>>, key: Key, row: CallRow): void => {
+  const rows = groups.get(key);
+  if (rows === undefined) groups.set(key, [row]);
+  else rows.push(row);
+};
+
 const turnViews = (
   records: ReadonlyArray<RecordRow>,
   calls: ReadonlyArray<CallRow>,
@@ -97,12 +109,23 @@ const turnViews = (
       record,
     ]),
   );
+  const inside = new Map(
+    ofKind(records, "InnerCallDeclared").map(({ record: { declared, turn } }) => [
+      callKey(turn, declared.callId),
+      declared,
+    ]),
+  );
   const rowsOfTurn = new Map<number, Array<CallRow>>();
+  const rowsOfParent = new Map<string, Array<CallRow>>();
   for (const row of calls) {
-    const rows = rowsOfTurn.get(row.turn);
-    if (rows === undefined) rowsOfTurn.set(row.turn, [row]);
-    else rows.push(row);
+    if (row.parentCallId === null) addTo(rowsOfTurn, row.turn, row);
+    else addTo(rowsOfParent, callKey(row.turn, row.parentCallId), row);
   }
+  const innerViews = (row: CallRow): ReadonlyArray<InnerCallView> =>
+    (rowsOfParent.get(callKey(row.turn, row.callId)) ?? []).map((inner) => {
+      const key = callKey(inner.turn, inner.callId);
+      return callView(inner, inside.get(key), settled.get(key));
+    });
   return ofKind(records, "TurnRecorded").map(({ recordedAt, record }) => {
     const declared = new Map(record.calls.map((call) => [call.callId, call]));
     return {
@@ -111,9 +134,15 @@ const turnViews = (
       finishReason: record.finishReason,
       usage: record.usage,
       exposure: record.exposure,
-      calls: (rowsOfTurn.get(record.turn) ?? []).map((row) =>
-        callView(row, declared.get(row.callId), settled.get(callKey(row.turn, row.callId))),
-      ),
+      calls: (rowsOfTurn.get(record.turn) ?? []).map((row): ToolCallView => {
+        const call = callView(
+          row,
+          declared.get(row.callId),
+          settled.get(callKey(row.turn, row.callId)),
+        );
+        const inner = innerViews(row);
+        return inner.length === 0 ? call : { ...call, inner };
+      }),
       startedAt: record.startedAt,
       recordedAt,
     };

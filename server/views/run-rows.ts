@@ -61,6 +61,7 @@ export const CallRow = Schema.Struct({
   turn: Schema.Int,
   index: Schema.Int,
   callId: ToolCallId,
+  parentCallId: Schema.NullOr(ToolCallId),
   toolName: Schema.String,
   state: CallState,
   executionClass: ExecutionClass,
@@ -88,7 +89,8 @@ export type CallRow = typeof CallRow.Type;
 
 /** Columns of `tool_calls AS t`, bodies left in the journal. */
 export const callColumns = `
-  t.turn, t.call_index AS index, t.call_id AS "callId", t.tool_name AS "toolName", t.state,
+  t.turn, t.call_index AS index, t.call_id AS "callId",
+  t.parent_call_id AS "parentCallId", t.tool_name AS "toolName", t.state,
   t.execution_class AS "executionClass", t.provider_executed AS "providerExecuted",
   t.needs_approval AS "needsApproval", t.parameters_digest AS "parametersDigest",
   t.tool_digest AS "toolDigest", t.failure_mode AS "failureMode",
@@ -119,6 +121,7 @@ const shownKinds = [
   "AttemptStarted",
   "RunSuspended",
   "TurnRecorded",
+  "InnerCallDeclared",
   "ToolCallSettled",
   "RunSettled",
 ] as const;

@@ -106,8 +106,13 @@ const readRow = (tenantId: TenantId, unknownId: UnknownId) =>
 
 /** The arguments the handler was started with. */
 const parametersOf = (row: DetailRow): UnknownDetail["parameters"] => {
-  if (row.declared?._tag !== "TurnRecorded") return null;
-  const call = row.declared.calls.find((candidate) => candidate.callId === row.callId);
+  const calls =
+    row.declared?._tag === "TurnRecorded"
+      ? row.declared.calls
+      : row.declared?._tag === "InnerCallDeclared"
+        ? [row.declared.declared]
+        : [];
+  const call = calls.find((candidate) => candidate.callId === row.callId);
   return call?.effectiveParameters ?? call?.parameters ?? null;
 };
 
