@@ -27,6 +27,7 @@ import { RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { RecordOf } from "#lib/contract/records.ts";
 import type { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
+import { RecoveredFailureObserver } from "#lib/recovered-failure.ts";
 import { type RunOptions, RunToolScheduling } from "#lib/run-options.ts";
 import { effectiveConcurrency } from "#lib/scheduling/effective-concurrency.ts";
 import { failureSummary } from "#lib/failure-diagnostic.ts";
@@ -151,6 +152,7 @@ const prepare = Effect.fnUntraced(function* <
         ? undefined
         : { authorize: (request) => Effect.provideContext(policy.authorize(request), services) },
     visibility: Option.getOrUndefined(visibility),
+    recoveredFailures: yield* RecoveredFailureObserver,
     hostSelection: options.toolSelection?.toolNames,
     resultBytes: options.toolResultBounds?.maxBytes ?? agent.policy.toolResultBounds.maxBytes,
     services,

@@ -6,6 +6,7 @@ import type { Definition } from "#lib/agent/Agent.ts";
 import type { Digest, RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { Actor, RunRecord } from "#lib/contract/records.ts";
+import type { RecoveredFailureObserverShape } from "#lib/recovered-failure.ts";
 import type { ToolAuthorizationPolicy, ToolSchedulingPolicy } from "#lib/run-options.ts";
 import type { RunToolVisibility } from "#lib/tool-exposure.ts";
 import type { LostCall, ToolProbe } from "#lib/tool-probe.ts";
@@ -36,6 +37,8 @@ export interface RunContext {
   readonly authorization: ToolAuthorizationPolicy<unknown> | undefined;
   /** Absent: no filter. */
   readonly visibility: RunToolVisibility["Service"] | undefined;
+  /** Told of failures that the run survives (F-16); absent: nobody is. */
+  readonly recoveredFailures?: RecoveredFailureObserverShape;
   readonly hostSelection: ReadonlyArray<string> | undefined;
   readonly resultBytes: number;
   /** Services that handlers and schemas may need beside their own. */

@@ -31,6 +31,7 @@ import { probeUnknowns, recoverCalls } from "./recover-calls.ts";
 import type { RunContext } from "./RunContext.ts";
 import { isTransient } from "./ModelTurn.ts";
 import { AttemptPostponed, type DurabilityError, RunDurability } from "./RunDurability.ts";
+import { reportRecovered } from "./report-recovered.ts";
 import { checkEvidence } from "./stored-calls.ts";
 import { takeTurn } from "./take-turn.ts";
 import { budgetSettlement, failedSettlement, settlementRecords } from "./settlement-records.ts";
@@ -67,11 +68,10 @@ export const interpret = Effect.fnUntraced(function* (
   const durability = RunDurability.of({
     ...outer,
     record: (records, diagnostics) =>
-      Effect.tap(outer.record(records, diagnostics), () =>
-        Effect.sync(() => {
-          state.evidence = foldRecords(records, state.evidence);
-        }),
-      ),
+      Effect.tap(outer.record(records, diagnostics), () => {
+        state.evidence = foldRecords(records, state.evidence);
+        return reportRecovered(context, records);
+      }),
   });
   return yield* Effect.gen(function* () {
     if (state.evidence.settled === undefined) {

@@ -17,6 +17,10 @@ import type { AgentId, Digest } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { ReconcilerAnswer, RunContext } from "#lib/engine/RunContext.ts";
 import {
+  RecoveredFailureObserver,
+  type RecoveredFailureObserverShape,
+} from "#lib/recovered-failure.ts";
+import {
   RunToolAuthorization,
   RunToolScheduling,
   type ToolAuthorizationPolicy,
@@ -51,6 +55,8 @@ export interface HostPolicies {
   readonly authorization: ToolAuthorizationPolicy | undefined;
   readonly visibility: RunToolVisibility["Service"] | undefined;
   readonly scheduling: ToolSchedulingPolicy;
+  /** Told of failures that runs survive (F-16). */
+  readonly recoveredFailures: RecoveredFailureObserverShape;
   /** Rules that answer approval requests in place of a person; by default every request goes to one. */
   readonly approval: ApprovalPolicyShape;
 }
@@ -130,6 +136,7 @@ export class AgentRegistry extends Context.Service<
             authorization: Option.getOrUndefined(yield* Effect.serviceOption(RunToolAuthorization)),
             visibility: Option.getOrUndefined(yield* Effect.serviceOption(RunToolVisibility)),
             scheduling: yield* RunToolScheduling,
+            recoveredFailures: yield* RecoveredFailureObserver,
             approval: yield* ApprovalPolicy,
           },
         });

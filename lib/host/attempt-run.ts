@@ -62,6 +62,7 @@ const contextOf = (
   scheduling: host.policies.scheduling,
   authorization: host.policies.authorization,
   visibility: host.policies.visibility,
+  recoveredFailures: host.policies.recoveredFailures,
   hostSelection: undefined,
   resultBytes: agent.definition.policy.toolResultBounds.maxBytes,
   services: agent.services,
