@@ -1,5 +1,4 @@
 /** Checks what is stored of a thread against itself. A question, but one that costs and is audited, so it is posted. */
-import * as Schema from "effect/Schema";
 import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
 import { InvalidInput } from "../errors.ts";
 import { RunId, ThreadId } from "../ids.ts";
