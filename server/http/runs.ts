@@ -3,10 +3,13 @@ import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { abortRun } from "#server/operator/abort-run.ts";
+import { retryRun } from "#server/operator/retry-run.ts";
+import { wakeRun } from "#server/operator/wake-run.ts";
 import { readExposure, readExposureExplanation } from "#server/views/exposure-view.ts";
 import { listRecords } from "#server/views/list-records.ts";
 import { listRuns } from "#server/views/list-runs.ts";
 import { readRunDetail } from "#server/views/run-detail.ts";
+import { readRunExplanation } from "#server/views/run-explanation.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -40,6 +43,22 @@ export const runsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* readExposureExplanation(tenantId, params.runId, query.turn, query.tool);
+        }).pipe(Effect.provideContext(services)),
+      explain: ({ params }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readRunExplanation(tenantId, params.runId);
+        }).pipe(Effect.provideContext(services)),
+      wake: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          yield* wakeRun(operator, params.runId, payload);
+          return yield* readRunExplanation(operator.tenantId, params.runId);
+        }).pipe(Effect.provideContext(services)),
+      retry: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const operator = yield* CurrentOperator;
+          return yield* retryRun(operator, params.runId, payload);
         }).pipe(Effect.provideContext(services)),
       abort: ({ params, payload }) =>
         Effect.gen(function* () {
