@@ -38,6 +38,10 @@ export interface CallInside {
 
 export const makeCallInside = (): CallInside => ({ end: undefined, closed: false });
 
+/** Goes on only while nothing inside has ended the call, whatever its handler made of that. */
+export const unlessEnded = (inside: CallInside): Effect.Effect<void> =>
+  Effect.suspend(() => (inside.end === undefined ? Effect.void : endCall(inside, inside.end)));
+
 /** Ends the call from inside, however its handler goes on. */
 export const endCall = (inside: CallInside, end: CallEnd): Effect.Effect<never> =>
   Effect.suspend(() => {
@@ -94,19 +98,22 @@ export const makeCallSteps = (
       },
       release: (name) => void claimed.delete(name),
       keep: (name, result) =>
-        durability
-          .record([
-            {
-              _tag: "StepRecorded",
-              runId: context.runId,
-              turn,
-              callId: call.declared.callId,
-              toolName: call.declared.toolName,
-              name,
-              result,
-              attempt: context.attempt,
-            },
-          ])
-          .pipe(Effect.catch((error) => endCall(inside, { _tag: "batch", error }))),
+        unlessEnded(inside).pipe(
+          Effect.andThen(
+            durability.record([
+              {
+                _tag: "StepRecorded",
+                runId: context.runId,
+                turn,
+                callId: call.declared.callId,
+                toolName: call.declared.toolName,
+                name,
+                result,
+                attempt: context.attempt,
+              },
+            ]),
+          ),
+          Effect.catch((error) => endCall(inside, { _tag: "batch", error })),
+        ),
     };
   });

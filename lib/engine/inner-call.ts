@@ -26,7 +26,13 @@ import { innerCallIdOf } from "#lib/durable/derived-ids.ts";
 import { type CallEvidence, declaredEvidence } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import { authorizeCalls } from "./AuthorizationGate.ts";
-import { BatchFailure, type CallInside, endCall, makeCallInside } from "./call-inside.ts";
+import {
+  BatchFailure,
+  type CallInside,
+  endCall,
+  makeCallInside,
+  unlessEnded,
+} from "./call-inside.ts";
 import { eligibleTools } from "./expose-tools.ts";
 import type { InnerAllowance } from "./inner-allowance.ts";
 import { meetRecorded } from "./meet-recorded.ts";
@@ -80,6 +86,7 @@ export const performInnerCall = Effect.fnUntraced(function* (
   encodedArguments: unknown,
 ): Effect.fn.Return<Json, ProgrammaticToolError, RunDurability> {
   const { context, outer, turn } = state;
+  yield* unlessEnded(state.inside);
   const { tools } = context.definition.toolkit;
   const tool = Object.hasOwn(tools, place.toolName) ? tools[place.toolName] : undefined;
   const params = encodedArguments === undefined ? {} : encodedArguments;

@@ -9,7 +9,7 @@ import * as Option from "effect/Option";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { idempotencyKeyOf, probeIdOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
 import { probeActor, probeReason, reconcilerActor } from "#lib/durable/rule-actors.ts";
-import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import { type CallEvidence, type TurnEvidence, withInner } from "#lib/durable/run-state.ts";
 import type { LostCall } from "#lib/tool-probe.ts";
 import { askProbe, settleByRule } from "./ask-probe.ts";
 import { checkResult } from "./check-result.ts";
@@ -159,7 +159,7 @@ export const probeUnknowns = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<RunRecord>> {
   const number = turn.recorded.turn;
   const records = yield* Effect.forEach(
-    turn.calls,
+    withInner(turn.calls),
     (call) => {
       const { callId, toolName } = call.declared;
       const { probes = {} } = context;

@@ -52,10 +52,12 @@ const contradictionOf = (turn: TurnEvidence, call: CallEvidence): string | undef
   }
   if (settled?.kind === "rejected") return "has a rejected result but no rejection on record";
   if (declared.effectiveParameters === undefined) return "has no arguments that passed validation";
-  if (digestOf(declared.effectiveParameters) !== declared.parametersDigest)
-    return "does not match the digest of its arguments";
+  if (!matchesDigest(call)) return "does not match the digest of its arguments";
   return approvalContradictionOf(call);
 };
+
+const matchesDigest = ({ declared }: CallEvidence): boolean =>
+  digestOf(declared.effectiveParameters ?? declared.parameters) === declared.parametersDigest;
 
 /** An answer counts only for the request that was made for these arguments (A-09, A-12, R04, R05). */
 const approvalContradictionOf = ({
@@ -116,6 +118,10 @@ export const checkEvidence = (
     if (call.declared.providerExecuted) continue;
     const contradiction = contradictionOf(turn, call);
     if (contradiction !== undefined) return Effect.fail(corrupt(context, call, contradiction));
+    // What a program asked for stands in no response; its digest is what ties it down.
+    const changed = call.inner.find((inner) => !matchesDigest(inner));
+    if (changed !== undefined)
+      return Effect.fail(corrupt(context, changed, "does not match the digest of its arguments"));
   }
   return Effect.void;
 };

@@ -14,7 +14,7 @@ import type { Actor, RecordOf, RunRecord, RunRecordKind } from "#lib/contract/re
 import type { ResolutionKind } from "#lib/contract/status.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { eventsOf } from "#lib/durable/record-events.ts";
-import { foldRecords } from "#lib/durable/run-state.ts";
+import { foldRecords, withInner } from "#lib/durable/run-state.ts";
 import { currentModelCodec } from "#lib/engine/ModelCodec.ts";
 import type { RunContext } from "#lib/engine/RunContext.ts";
 import { RunDurability } from "#lib/engine/RunDurability.ts";
@@ -213,7 +213,7 @@ export const decide = (
 /** Effects in doubt that nobody has resolved. */
 export const openUnknowns = (store: Store): ReadonlyArray<RecordOf<"ToolCallUnknown">> =>
   foldRecords(recordsOf(store)).turns.flatMap((turn) =>
-    turn.calls.flatMap((call) =>
+    withInner(turn.calls).flatMap((call) =>
       call.unknown !== undefined && call.resolved === undefined ? [call.unknown] : [],
     ),
   );
