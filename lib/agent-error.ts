@@ -142,7 +142,7 @@ export class AgentToolResultEncodingError extends Schema.TaggedError<AgentToolRe
   "AgentToolResultEncodingError",
   {
     ...call,
-    reason: Schema.Literals(["schema", "not-json", "undeclared-failure", "limit"]),
+    reason: Schema.Literals(["schema", "not-json", "undeclared-failure"]),
     message: Schema.String,
     cause: privateCause,
   },

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest";
-import { Effect, Schema, SchemaGetter } from "effect";
+import { Effect, Exit, Schema, SchemaGetter } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
 import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
@@ -147,4 +147,32 @@ describe("results (T-05, T-06, T-08, T-18)", () => {
         assert.notMatch(JSON.stringify(result), /\\ud[89a-f]/);
       }),
   );
+
+  const nested = (depth: number): unknown =>
+    Array.from({ length: depth }).reduce<unknown>((inside) => [inside], 1);
+  const unstorable = [
+    ["a result nested 5,000 deep", nested(5_000), 10_001],
+    ["a list of 5,000 entries", Array.from({ length: 5_000 }, (_, index) => index % 10), 10_001],
+  ] as const;
+  for (const [name, value, bytes] of unstorable) {
+    it.effect(
+      `[R54][T-18][PG-06] ${name} is small and no value that may be stored: its text is, once, and the run goes on`,
+      () =>
+        Effect.gen(function* () {
+          const run = yield* callOnce(
+            Tool.make("t", { success: Schema.Any }),
+            () => Effect.succeed(value),
+            "{}",
+          );
+          assert.isTrue(Exit.isSuccess(run.exit));
+          const [, result] = resultsIn(run.requests[1])[0] ?? [];
+          assert.deepInclude(result as object, {
+            truncated: true,
+            format: "json",
+            originalBytes: bytes,
+          });
+          assert.deepStrictEqual(eventsOfKind(run.events, "ToolCallSucceeded")[0]?.result, result);
+        }),
+    );
+  }
 });

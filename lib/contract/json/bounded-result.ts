@@ -1,6 +1,8 @@
+import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./json.ts";
+import { checkJsonBounds } from "./json-bounds.ts";
 import { utf8ByteLength } from "./utf8.ts";
 
 /** Default size of one tool result in UTF-8 bytes of its JSON text: 50 KiB (T-18). */
@@ -11,7 +13,8 @@ export const minResultBytes = 256;
 
 /**
  * What stands in for a tool result that is too large: its beginning, its end and its true size. The
- * same in the event, the record and the prompt (T-18, R52).
+ * same in the event, the record and the prompt (T-18, R52). One that is small and yet too deep or too
+ * wide to be stored as a value is shown as text in the same way (PG-06, R54).
  */
 export const TruncatedResult = Schema.Struct({
   truncated: Schema.Literal(true),
@@ -29,7 +32,7 @@ export type TruncatedResult = typeof TruncatedResult.Type;
  *
  * @param encoded the result as JSON
  * @param maxBytes most UTF-8 bytes of JSON text, envelope and escapes included; at least 256, default 50 KiB
- * @returns the same value when it fits, else a {@link TruncatedResult} that fits and never splits a character
+ * @returns the same value when it fits and keeps the limits of stored values, else a {@link TruncatedResult} that fits and never splits a character
  */
 export const boundResult = (encoded: Json, maxBytes: number = defaultResultBytes): Json => {
   const limit = Number.isFinite(maxBytes)
@@ -37,7 +40,7 @@ export const boundResult = (encoded: Json, maxBytes: number = defaultResultBytes
     : defaultResultBytes;
   const text = canonicalJson(encoded);
   const originalBytes = utf8ByteLength(text);
-  if (originalBytes <= limit) return encoded;
+  if (originalBytes <= limit && Result.isSuccess(checkJsonBounds(encoded))) return encoded;
   const source = typeof encoded === "string" ? encoded : text;
   const envelope: TruncatedResult = {
     truncated: true,
