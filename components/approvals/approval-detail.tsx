@@ -1,4 +1,6 @@
 "use client";
+import { Eye, TriangleAlert } from "lucide-react";
+import dynamic from "next/dynamic";
 import Link from "next/link";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
@@ -18,6 +20,13 @@ import { DecisionBar } from "./decision-bar.tsx";
 import { DeliveryLights } from "./delivery-lights.tsx";
 import { HiddenCharactersWarning } from "./hidden-characters-warning.tsx";
 import { useApprovalCard } from "./use-approvals.ts";
+import { useLookers } from "./use-lookers.ts";
+
+// None of them belongs to every card: each is fetched for the first that needs it.
+const ReviewedPreview = dynamic(() => import("./previews/reviewed-preview.tsx"), { ssr: false });
+const Approvers = dynamic(() => import("./approvers.tsx"), { ssr: false });
+const BasisChanges = dynamic(() => import("./basis-changes.tsx"), { ssr: false });
+const Suggested = dynamic(() => import("./suggested.tsx"), { ssr: false });
 
 /** One call that waits for a person, or what became of it. */
 export function ApprovalDetailPane({ requestId }: { requestId: string }) {
@@ -54,8 +63,15 @@ function Card({ card }: { card: ApprovalCard }) {
             <VisibleText text={detail.summary} />
           </p>
           <Outcome detail={detail} />
+          <Lookers detail={detail} />
         </header>
         <HiddenCharactersWarning content={content} />
+        <ChangedSinceAsked detail={detail} />
+        {card.suggestion === undefined ? null : (
+          <Suggested declared={card.effectiveParameters} suggestion={card.suggestion} />
+        )}
+        {content.approversRequired > 1 ? <Approvers detail={detail} /> : null}
+        <ReviewedPreview toolName={detail.toolName} parameters={card.effectiveParameters} />
         <Section title="Runs with these arguments">
           <JsonViewer
             value={card.effectiveParameters}
@@ -90,7 +106,7 @@ function Card({ card }: { card: ApprovalCard }) {
           <AskedBy detail={detail} />
         </Section>
       </article>
-      <DecisionBar detail={detail} />
+      <DecisionBar card={card} />
     </>
   );
 }
@@ -99,6 +115,44 @@ function TimeLeft({ detail }: { detail: ApprovalDetail }) {
   if (detail.state !== "pending") return null;
   if (detail.expiresAt === null) return <span className="text-soft">never expires</span>;
   return <Countdown from={detail.requestedAt} until={detail.expiresAt} />;
+}
+
+/** "Ana is looking": a courtesy among operators that blocks nobody. */
+function Lookers({ detail }: { detail: ApprovalDetail }) {
+  const lookers = useLookers(detail);
+  if (lookers.length === 0) return null;
+  return (
+    <p className="flex items-center gap-1 text-soft" data-lookers={lookers.length}>
+      <Eye aria-hidden size={14} />
+      <span>
+        <VisibleText text={lookers.map(({ name }) => name).join(", ")} line />{" "}
+        {lookers.length === 1 ? "is" : "are"} looking at this too.
+      </span>
+    </p>
+  );
+}
+
+/** What the call would be judged by differently now than when it was asked for. */
+function ChangedSinceAsked({ detail }: { detail: ApprovalDetail }) {
+  if (detail.changedSinceAsked.length === 0) return null;
+  return (
+    <div
+      role="note"
+      data-changed-since-asked
+      className="tone-attention tone-wash tone-edge mx-4 mb-3 flex gap-2 rounded-sm border p-2"
+    >
+      <TriangleAlert aria-hidden size={15} className="tone-text mt-0.5 shrink-0" />
+      <div className="min-w-0">
+        <p className="font-semibold">Changed since the call was asked for</p>
+        <BasisChanges changes={detail.changedSinceAsked} />
+        {detail.changedSinceAsked.some(
+          ({ part }) => part === "toolDigest" || part === "visibility",
+        ) ? (
+          <p>Approved now, it would be refused as changed: it never runs under another contract.</p>
+        ) : null}
+      </div>
+    </div>
+  );
 }
 
 /** Who decided what, when and why; also when it happened in another browser a moment ago. */

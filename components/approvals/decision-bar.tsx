@@ -8,19 +8,24 @@ import { useDecisionLock } from "#components/shell/live.tsx";
 import { useAnnounce } from "#components/shell/live-region.tsx";
 import { useNow } from "#components/shell/use-now.ts";
 import { Button } from "#components/ui/button.tsx";
-import { isInDoubt } from "#lib/client/api-failure.ts";
+import { ApiFailure, isInDoubt } from "#lib/client/api-failure.ts";
+import type { ApprovalCard } from "#lib/client/approval-card.ts";
 import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
+import dynamic from "next/dynamic";
 import { DenyForm } from "./deny-form.tsx";
 import { ExtendForm } from "./extend-form.tsx";
 import { pressedBy, type Pressing, type PressOutcome, pressOutcome } from "./press-guard.ts";
 import { type ApprovalCommand, useApprovalCommand } from "./use-approvals.ts";
 import { useKeyBefore } from "./use-key-before.ts";
 
+const BasisChanges = dynamic(() => import("./basis-changes.tsx"), { ssr: false });
+
 /** After this long without an answer the bar says that it is checking. */
 const checkingAfterMillis = 2_000;
 
 /** The actions, always in view. What is not allowed is not there, and says why (C040). */
-export function DecisionBar({ detail }: { detail: ApprovalDetail }) {
+export function DecisionBar({ card }: { card: ApprovalCard }) {
+  const { detail } = card;
   const lock = useDecisionLock();
   const now = useNow();
   const expired = detail.expiresAt !== null && now > 0 && now >= detail.expiresAt;
@@ -39,7 +44,7 @@ export function DecisionBar({ detail }: { detail: ApprovalDetail }) {
           is in the run.
         </p>
       ) : (
-        <Actions detail={detail} lock={lock} />
+        <Actions card={card} lock={lock} />
       )}
     </footer>
   );
@@ -47,13 +52,16 @@ export function DecisionBar({ detail }: { detail: ApprovalDetail }) {
 
 type Panel = "none" | "deny" | "extend";
 
-function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | undefined }) {
+function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined }) {
+  const { detail } = card;
   const { api } = useConsole();
   const command = useApprovalCommand(detail.requestId);
   const announce = useAnnounce();
   const [panel, setPanel] = useState<Panel>("none");
   const approve = useRef<HTMLButtonElement>(null);
-  const shownAt = useShownAt(`${detail.requestId} ${detail.content.parametersDigest}`);
+  const shownAt = useShownAt(
+    `${detail.requestId} ${detail.content.parametersDigest} ${JSON.stringify(detail.basis)}`,
+  );
   const keyBefore = useKeyBefore();
   const [armedAt, setArmedAt] = useState<number>();
   /** The same id for the same intention, so that pressing again after a broken answer acts once. */
@@ -83,11 +91,12 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
     if (outcome === "ignored") return by === "keyboard" ? setArmedAt(undefined) : undefined;
     if (outcome === "armed") return setArmedAt(localNow());
     setArmedAt(undefined);
-    send("approved", (commandId) => ({
+    send(`approved ${JSON.stringify(detail.basis)}`, (commandId) => ({
       kind: "decide",
       commandId,
       decision: "approved",
       parametersDigest: detail.content.parametersDigest,
+      basis: detail.basis,
       reason: "",
     }));
   };
@@ -106,16 +115,18 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
       <Trouble command={command} />
       {panel === "deny" ? (
         <DenyForm
-          detail={detail}
+          card={card}
           busy={command.isPending || lock !== undefined}
+          refusedSuggestion={refusedSuggestion(command.error)}
           onCancel={() => setPanel("none")}
-          onDeny={(reason) =>
-            send(`denied ${reason}`, (commandId) => ({
+          onDeny={(reason, suggestion) =>
+            send(`denied ${JSON.stringify([reason, suggestion])}`, (commandId) => ({
               kind: "decide",
               commandId,
               decision: "denied",
               parametersDigest: detail.content.parametersDigest,
               reason,
+              ...(suggestion === undefined ? {} : { suggestion }),
             }))
           }
         />
@@ -177,8 +188,19 @@ function Actions({ detail, lock }: { detail: ApprovalDetail; lock: string | unde
   );
 }
 
+/** What the server said of suggested arguments, for the editor that they were typed in. */
+const refusedSuggestion = (error: unknown): string | undefined =>
+  error instanceof ApiFailure &&
+  error.reason._tag === "InvalidInput" &&
+  error.reason.path === "body.suggestion"
+    ? error.reason.message
+    : undefined;
+
 /** What pressing Approve will do, in words. */
 const approveEffect = (detail: ApprovalDetail): string => {
+  const further = detail.approversMissing - 1;
+  if (further > 0)
+    return `Approve counts as one of ${detail.content.approversRequired}; ${further} more ${further === 1 ? "person" : "people"} must approve before it runs.`;
   const others = detail.batch.filter(
     (call) => call.state === "waiting" && call.callId !== detail.callId,
   ).length;
@@ -231,5 +253,18 @@ function Trouble({ command }: { command: ReturnType<typeof useApprovalCommand> }
       </div>
     );
   }
-  return <ErrorPanel error={command.error} small />;
+  if (refusedSuggestion(command.error) !== undefined) return null;
+  const changes = changesOf(command.error);
+  return (
+    <>
+      <ErrorPanel error={command.error} small />
+      {changes === undefined ? null : <BasisChanges changes={changes} />}
+    </>
+  );
 }
+
+/** What is different around a call whose approval was refused for it. */
+const changesOf = (error: unknown) =>
+  error instanceof ApiFailure && error.reason._tag === "ApprovalChanged"
+    ? error.reason.changes
+    : undefined;

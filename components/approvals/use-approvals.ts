@@ -4,6 +4,7 @@ import { useConsole } from "#components/shell/console-context.tsx";
 import { approvalCard } from "#lib/client/approval-card.ts";
 import { isInDoubt } from "#lib/client/api-failure.ts";
 import { keys } from "#lib/client/query-keys.ts";
+import type { ApprovalBasis } from "#lib/contract/approval.ts";
 import type { ApprovalState } from "#lib/contract/status.ts";
 
 /** The queue in one state; pending ones nearest deadline first. */
@@ -35,6 +36,10 @@ export type ApprovalCommand =
       readonly decision: "approved" | "denied";
       readonly parametersDigest: string;
       readonly reason: string;
+      /** JSON text of other arguments, with a denial only. */
+      readonly suggestion?: string;
+      /** What the card showed around the arguments, with an approval. */
+      readonly basis?: ApprovalBasis;
     }
   | {
       readonly kind: "extend";
@@ -56,13 +61,13 @@ export function useApprovalCommand(requestId: string) {
         const { commandId, seconds, reason } = command;
         return approvalCard(await api.extendApproval(requestId, commandId, { seconds, reason }));
       }
-      const { commandId, decision, reason } = command;
+      const { kind: _, commandId, ...answer } = command;
       // The digest is the one that the server itself sent with the card.
       const parametersDigest = command.parametersDigest as Parameters<
         typeof api.decideApproval
       >[2]["parametersDigest"];
       return approvalCard(
-        await api.decideApproval(requestId, commandId, { decision, reason, parametersDigest }),
+        await api.decideApproval(requestId, commandId, { ...answer, parametersDigest }),
       );
     },
     onSuccess: (card) => client.setQueryData(keys.approval(requestId), card),

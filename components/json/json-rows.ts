@@ -19,11 +19,18 @@ export const openDepth = 4;
 /** Containers with more entries than this start closed, the whole value aside. */
 export const openEntries = 200;
 
-const entries = (value: ExactJson): ReadonlyArray<readonly [string | number, ExactJson]> => {
+/** Members or items, each with its name in the container; none of a scalar. */
+export const entriesOf = (
+  value: ExactJson,
+): ReadonlyArray<readonly [string | number, ExactJson]> => {
   if (value.kind === "object") return value.members;
   if (value.kind === "array") return value.items.map((item, index) => [index, item] as const);
   return [];
 };
+
+/** Whether a container of that many entries is open before anybody touches it. */
+export const startsOpen = (depth: number, count: number): boolean =>
+  depth === 0 || (depth < openDepth && count <= openEntries);
 
 /** The rows in order; `toggled` holds the paths whose containers are not as they start. */
 export const jsonRows = (
@@ -37,9 +44,8 @@ export const jsonRows = (
     path: string,
     depth: number,
   ): void => {
-    const inner = entries(here);
-    const startsOpen = depth === 0 || (depth < openDepth && inner.length <= openEntries);
-    const open = inner.length > 0 && startsOpen !== toggled.has(path);
+    const inner = entriesOf(here);
+    const open = inner.length > 0 && startsOpen(depth, inner.length) !== toggled.has(path);
     rows.push({ path, depth, name, value: here, children: inner.length, open });
     if (!open) return;
     for (const [childName, child] of inner)
@@ -62,11 +68,3 @@ export const containerText = (value: ExactJson): string => {
 /** A scalar as written in JSON, without the quotes of a string. */
 export const scalarText = (value: ExactJson): string =>
   value.kind === "string" ? value.value : exactJsonText(value);
-
-/** The text of a row that search looks in. */
-export const searchText = (row: JsonRow): string => {
-  const name = row.name === undefined ? "" : String(row.name);
-  const own =
-    row.value.kind === "object" || row.value.kind === "array" ? "" : scalarText(row.value);
-  return `${name}\n${own}`.toLowerCase();
-};

@@ -3,22 +3,52 @@
 // The virtualizer is the only state of its kind here, and it is read where it is made.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { type KeyboardEvent, useId, useMemo, useRef, useState } from "react";
+import dynamic from "next/dynamic";
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
+import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import { countOf } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { type ExactJson, exactJsonText } from "#lib/client/exact-json.ts";
-import { containerText, type JsonRow, jsonRows, scalarText, searchText } from "./json-rows.ts";
+import { downloadJson } from "./download-json.ts";
+import { markOf } from "./json-marks.ts";
+import { containerText, type JsonRow, jsonRows, scalarText } from "./json-rows.ts";
+import { type JsonHit, revealing, weightUpTo } from "./json-search.ts";
 import { LongText } from "./long-text.tsx";
+
+// Only larger values are searched, and only a chosen row has a place.
+const JsonSearchBar = dynamic(() => import("./json-search-bar.tsx"), { ssr: false });
+const JsonPlaceBar = dynamic(() => import("./json-place-bar.tsx"), { ssr: false });
 
 /** From this many rows on only those in view are drawn. */
 const virtualFrom = 120;
+/** From this many rows on there is a search. */
+const searchFrom = 30;
+/** A value with more characters than this is drawn only when somebody asks for it. */
+const heavyFrom = 524_288;
+
+/** A JSON value exactly as stored; a very large one waits until somebody asks for it. */
+export function JsonViewer(props: { value: ExactJson; label: string; maxHeight?: number }) {
+  const { value, label } = props;
+  const heavy = useMemo(() => weightUpTo(value, heavyFrom) >= heavyFrom, [value]);
+  const [asked, setAsked] = useState(false);
+  if (!heavy || asked) return <JsonTree {...props} />;
+  return (
+    <div className="flex flex-wrap items-center gap-2 rounded-sm border border-line p-2" data-gate>
+      <span className="min-w-0 flex-1">
+        {label}: more than 512 KiB of JSON ({containerText(value) || "one text"}). Nothing of it is
+        cut.
+      </span>
+      <Button onClick={() => setAsked(true)}>Show it</Button>
+      <Button onClick={() => downloadJson(value, label)}>Download</Button>
+    </div>
+  );
+}
 
 /**
  * A JSON value exactly as stored: keys, order and numbers as written, text as text, long texts and large
  * containers closed with what is hidden said. One tab stop; the arrow keys move, Enter opens and closes.
  */
-export function JsonViewer({
+function JsonTree({
   value,
   label,
   maxHeight = 420,
@@ -29,7 +59,8 @@ export function JsonViewer({
 }) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(0);
-  const [search, setSearch] = useState("");
+  const [placed, setPlaced] = useState(false);
+  const [wanted, setWanted] = useState<string>();
   const rows = useMemo(() => jsonRows(value, toggled), [value, toggled]);
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -41,16 +72,10 @@ export function JsonViewer({
     overscan: 12,
     enabled: virtual,
   });
-  const hits = useMemo(() => {
-    const wanted = search.trim().toLowerCase();
-    return wanted === ""
-      ? []
-      : rows.flatMap((row, index) => (searchText(row).includes(wanted) ? [index] : []));
-  }, [rows, search]);
-
   const moveTo = (index: number): void => {
     const next = Math.min(rows.length - 1, Math.max(0, index));
     setActive(next);
+    setPlaced(true);
     if (virtual) virtualizer.scrollToIndex(next);
     else box.current?.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
   };
@@ -82,13 +107,19 @@ export function JsonViewer({
     event.stopPropagation();
     act();
   };
-  const goToHit = (step: 1 | -1): void => {
-    const next =
-      step === 1
-        ? (hits.find((hit) => hit > active) ?? hits[0])
-        : (hits.findLast((hit) => hit < active) ?? hits.at(-1));
-    if (next !== undefined) moveTo(next);
+  const goTo = (hit: JsonHit): void => {
+    setToggled(revealing(value, toggled, hit.names));
+    setWanted(hit.path);
   };
+  // A match in a closed container has a row only after the next drawing.
+  useEffect(() => {
+    if (wanted === undefined) return;
+    const index = rows.findIndex(({ path }) => path === wanted);
+    if (index >= 0) moveTo(index);
+    setWanted(undefined);
+    // moveTo is made anew with each drawing; the rows are what it waits for.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [wanted, rows]);
 
   const draw = (row: JsonRow, index: number) => (
     <Row
@@ -97,8 +128,10 @@ export function JsonViewer({
       index={index}
       id={`${id}-${index}`}
       active={index === active}
+      placed={placed && index === active}
       onChoose={() => {
         setActive(index);
+        setPlaced(true);
         toggle(row);
       }}
     />
@@ -107,20 +140,8 @@ export function JsonViewer({
     <div className="rounded-sm border border-line">
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-0.5 text-table text-soft">
         <span>{label}</span>
-        {rows.length > 30 ? (
-          <span className="flex items-center gap-1">
-            <input
-              aria-label={`Search in ${label}`}
-              placeholder="search"
-              value={search}
-              onChange={(event) => setSearch(event.target.value)}
-              onKeyDown={(event) => {
-                if (event.key === "Enter") goToHit(event.shiftKey ? -1 : 1);
-              }}
-              className="h-6 w-32 rounded-sm border border-edge bg-panel px-1 text-ink"
-            />
-            {search === "" ? null : <span>{countOf(hits.length, "match", "matches")}</span>}
-          </span>
+        {rows.length > searchFrom || rows.some((row) => row.children > 0 && !row.open) ? (
+          <JsonSearchBar value={value} label={label} onGo={goTo} />
         ) : null}
         <span className="ml-auto">
           <CopyButton text={() => exactJsonText(value, 2)} what={label} />
@@ -166,6 +187,7 @@ export function JsonViewer({
           rows.map(draw)
         )}
       </div>
+      {placed && rows[active] !== undefined ? <JsonPlaceBar row={rows[active]} /> : null}
     </div>
   );
 }
@@ -175,12 +197,15 @@ function Row({
   index,
   id,
   active,
+  placed,
   onChoose,
 }: {
   row: JsonRow;
   index: number;
   id: string;
   active: boolean;
+  /** The one that was moved to: it shows where it is, focused or not. */
+  placed: boolean;
   onChoose: () => void;
 }) {
   const Chevron = row.open ? ChevronDown : ChevronRight;
@@ -196,8 +221,8 @@ function Row({
       {...(row.children > 0 ? { "aria-expanded": row.open } : {})}
       data-row={index}
       title={row.path}
-      onClick={row.children > 0 ? onChoose : undefined}
-      className={`flex min-w-0 items-start gap-1 px-2 py-[3px] leading-4 ${active ? "in-focus-visible:bg-chosen" : ""} ${row.children > 0 ? "cursor-pointer hover:bg-raised" : ""}`}
+      onClick={onChoose}
+      className={`flex min-w-0 items-start gap-1 px-2 py-[3px] leading-4 ${placed ? "bg-chosen" : active ? "in-focus-visible:bg-chosen" : ""} ${row.children > 0 ? "cursor-pointer hover:bg-raised" : ""}`}
       style={{ paddingLeft: 8 + row.depth * 16 }}
     >
       <span aria-hidden className="w-3.5 shrink-0 text-soft">
@@ -211,8 +236,20 @@ function Row({
           </span>
         )}
         <Scalar row={row} />
+        <Mark row={row} />
       </span>
     </div>
+  );
+}
+
+/** Says that something is missing here, and why. */
+function Mark({ row }: { row: JsonRow }) {
+  const words = markOf(row.value);
+  if (words === undefined) return null;
+  return (
+    <span className="tone-attention tone-wash ml-1 rounded-sm border border-attention px-1 font-sans text-xs text-attention">
+      {words}
+    </span>
   );
 }
 

@@ -9,12 +9,17 @@ export interface ApprovalCard {
   readonly effectiveParameters: ExactJson;
   /** What the model wrote, before decoding and defaults. */
   readonly declaredParameters: ExactJson;
+  /** What a denial suggested to the model. */
+  readonly suggestion?: ExactJson;
 }
 
 export const approvalCard = (answer: Answer<ApprovalDetail>): ApprovalCard => {
   const whole = parseExactJson(answer.text);
-  const { content } = answer.value;
+  const { content, suggestion } = answer.value;
   return {
+    ...(suggestion === null
+      ? {}
+      : { suggestion: exactAt(whole, ["suggestion"]) ?? exactFromValue(suggestion) }),
     detail: answer.value,
     effectiveParameters:
       exactAt(whole, ["content", "effectiveParameters"]) ??

@@ -55,10 +55,16 @@ const copies: CopyOf = {
     action: "none",
   }),
   ApprovalChanged: (reason) => ({
-    title: "What would run is not what you saw",
+    title:
+      reason.changes === undefined
+        ? "What would run is not what you saw"
+        : "Something around this call has changed since you looked",
     cause: reason.message,
-    next: "The card has been loaded again. Read the arguments before you decide.",
-    action: "reload",
+    next:
+      reason.changes === undefined
+        ? "The card has been loaded again. Read the arguments before you decide."
+        : "The card has been loaded again. What changed is listed here; press again if you still agree.",
+    action: "none",
   }),
   ApproverRefused: (reason) => ({
     title: "You may not decide this call",

@@ -1,6 +1,6 @@
 /** The other answers of the console's fixtures: approvals, effects in doubt, denials and what is about the installation. */
 import { digestOf } from "#lib/contract/json/digest.ts";
-import type { Json } from "#lib/contract/json/json.ts";
+import type { Json, JsonObject } from "#lib/contract/json/json.ts";
 import type { Risk } from "#lib/contract/status.ts";
 import { hostile, id, minute, pick, refund, start, titles } from "./console-fixture-runs.ts";
 
@@ -28,7 +28,14 @@ const argumentsOf = (number: number): Json => {
         price: index / 4,
       })),
     };
-  return { ...refund, orderId: `#W${1_000_000 + number}`, amount: 100 + number * 0.05 };
+  // The refund tool's own shape; what is not in it is what a preview of it cannot read.
+  const own = {
+    order_id: `#W${1_000_000 + number}`,
+    payment_method_id: "card_4417",
+    amount: (100 + number * 0.05).toFixed(2),
+    reason: number === 12 ? `${hostile.bidi}\nAmount: $1.00` : "arrived with a cracked burr",
+  };
+  return number === 6 ? { ...own, cc: "someone@example.com" } : own;
 };
 
 const toolOf = (number: number): string =>
@@ -37,6 +44,22 @@ const toolOf = (number: number): string =>
     : number === 3
       ? "run_command"
       : pick(["issue_refund", "cancel_pending_order", "modify_user_address"], number);
+
+const argumentsObject = (value: Json): JsonObject =>
+  // `Array.isArray` alone does not tell a readonly array from an object.
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? ({ ...value } as JsonObject)
+    : {};
+
+const basisOf = (expiresAt: number | null) => ({
+  toolDigest: digestOf("issue_refund"),
+  definitionDigest: digestOf("retail-desk"),
+  approvalRule: "1 person, never the requester, a denial is recoverable, risk high",
+  authorization: "asked",
+  visibility: "visible",
+  callsLeft: 21,
+  expiresAt,
+});
 
 export const approvalRow = (number: number, state: string) => {
   const decided = state !== "pending";
@@ -80,7 +103,7 @@ export const approvalDetail = (number: number, state: string) => {
       turnNumber: 3,
       callId: row.callId,
       toolName: row.toolName,
-      parameters: number === 1 ? { ...refund, amount: "129.90" } : parameters,
+      parameters: number === 1 ? { ...refund, currency: "USD" } : parameters,
       effectiveParameters: parameters,
       parametersDigest: digestOf(parameters),
       targets: [
@@ -95,7 +118,7 @@ export const approvalDetail = (number: number, state: string) => {
       requestedAt: row.requestedAt,
       expiresAt: row.expiresAt ?? "never",
       requester: row.requester,
-      approversRequired: 1,
+      approversRequired: number === 3 || number === 5 ? 2 : 1,
       selfApproval: false,
       ...(number === 2
         ? {
@@ -110,6 +133,19 @@ export const approvalDetail = (number: number, state: string) => {
         : {}),
     },
     reason: state === "denied" ? "The customer must send a photo first." : null,
+    suggestion: state === "denied" ? { ...argumentsObject(parameters), amount: "50.00" } : null,
+    approvers:
+      number === 5
+        ? [{ operatorId: "op-2", name: "Ben Okoro", reason: "seen the photo", at: start - minute }]
+        : [],
+    approversMissing: decided ? 0 : number === 3 ? 2 : 1,
+    lookers:
+      number === 1 && !decided
+        ? [{ operatorId: "op-2", name: "Ben Okoro", until: Date.now() + 40_000 }]
+        : [],
+    basis: basisOf(row.expiresAt),
+    changedSinceAsked:
+      number === 8 ? [{ part: "toolDigest", before: "9f31c0aa21b7", now: "0d4e77f1c210" }] : [],
     decision: decided ? { kind: "operator", id: "op-2", name: "Ben Okoro" } : null,
     delivery: {
       decidedAt: row.decidedAt,

@@ -211,7 +211,34 @@ const post = (
     ];
   if (noun === "approvals" && id !== undefined) {
     const number = numberOf(id);
+    if (verb === "look")
+      return [200, { lookers: data.approvalDetail(number, stateOf(number)).lookers }];
     if (verb === "decision") {
+      if (number === 10 && body["basis"] !== undefined && body["decision"] === "approved")
+        return [
+          409,
+          {
+            _tag: "ApprovalChanged",
+            message:
+              "The arguments are the ones you were shown, but what the call is judged by has changed since. Look at it again.",
+            seenDigest: body["parametersDigest"],
+            currentDigest: body["parametersDigest"],
+            changes: [
+              { part: "authorization", before: "no policy is installed", now: "a policy is asked" },
+              { part: "callsLeft", before: "21", now: "3" },
+            ],
+          },
+        ];
+      if (typeof body["suggestion"] === "string" && !body["suggestion"].includes('"amount": "'))
+        return [
+          422,
+          {
+            _tag: "InvalidInput",
+            message:
+              'The suggested arguments are none for issue_refund: Expected string, got 5\n  at ["amount"]',
+            path: "body.suggestion",
+          },
+        ];
       if (number === 9)
         return [
           409,
