@@ -1,15 +1,18 @@
 "use client";
-import { CircleAlert, CircleCheck, Clock } from "lucide-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { AlarmClock, CircleAlert, CircleCheck, Clock } from "lucide-react";
 import Link from "next/link";
+import { ConfirmWithReason } from "#components/feedback/confirm-with-reason.tsx";
 import { Empty } from "#components/feedback/empty.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
+import { isAtLeast, useMe } from "#components/shell/me.ts";
 import { PagedList } from "#components/shell/paged-list.tsx";
 import { usePages } from "#components/shell/use-pages.ts";
 import { StatusBadge } from "#components/status/status-badge.tsx";
 import type { StatusLook } from "#components/status/tone.ts";
 import { cappedText, countOf } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
-import { Age } from "#components/ui/time.tsx";
+import { Age, At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import type { ObligationView } from "#lib/contract/views.ts";
@@ -82,11 +85,19 @@ export function ObligationsPage() {
                         <VisibleText text={row.explanation} />
                       </span>
                     </p>
+                    {row.dueAt === null ? null : <Wake row={row} dueAt={row.dueAt} />}
                   </div>
                   <p className="text-table text-soft md:text-right">
                     <Age at={row.since} />
                     <br />
                     {countOf(row.attempts, "attempt")}
+                    <br />
+                    <Link
+                      href={`/runs/${encodeURIComponent(row.runId)}?view=attempts`}
+                      className="underline underline-offset-2"
+                    >
+                      explain
+                    </Link>
                   </p>
                 </li>
               ))}
@@ -95,5 +106,32 @@ export function ObligationsPage() {
         </PagedList>
       </div>
     </div>
+  );
+}
+
+/** A run that backs off: when it is due, and the button that does not wait for that. */
+function Wake({ row, dueAt }: { row: ObligationView; dueAt: number }) {
+  const { api } = useConsole();
+  const client = useQueryClient();
+  const me = useMe();
+  return (
+    <p className="mt-1 flex flex-wrap items-center gap-2 text-table text-soft">
+      <span>
+        Next attempt at <At at={dueAt} timeOnly />.
+      </span>
+      {isAtLeast(me, "operator") ? (
+        <ConfirmWithReason
+          title="Wake this run?"
+          effect="The next attempt starts now instead of at its time."
+          confirm="Wake it"
+          run={async (commandId, reason) => {
+            await api.wakeRun(row.runId, commandId, { reason });
+            await client.invalidateQueries({ queryKey: ["obligations"] });
+          }}
+        >
+          <AlarmClock aria-hidden size={15} /> Wake…
+        </ConfirmWithReason>
+      ) : null}
+    </p>
   );
 }

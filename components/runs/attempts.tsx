@@ -1,9 +1,17 @@
 import { Empty } from "#components/feedback/empty.tsx";
 import { At, Length } from "#components/ui/time.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { RunDetail } from "#lib/contract/views.ts";
 
 /** Every attempt of the run and what recovery decided at its start (DU). */
-export function Attempts({ detail }: { detail: RunDetail }) {
+export function Attempts({
+  detail,
+  meanings,
+}: {
+  detail: RunDetail;
+  /** What such a decision means, by attempt; absent until it is read. */
+  meanings: ReadonlyMap<number, string>;
+}) {
   if (detail.attempts.length === 0) {
     return (
       <Empty kind="nothing-yet" title="No attempt yet">
@@ -21,7 +29,12 @@ export function Attempts({ detail }: { detail: RunDetail }) {
               Attempt {attempt.attempt}{" "}
               <code className="font-normal text-soft">{attempt.decision}</code>
             </h2>
-            <p>{attempt.explanation}</p>
+            <p>
+              <VisibleText text={attempt.explanation} />
+            </p>
+            {meanings.has(attempt.attempt) ? (
+              <p className="text-soft">{meanings.get(attempt.attempt)}</p>
+            ) : null}
             <p className="text-table text-soft">
               <At at={attempt.startedAt} />
               {attempt.epoch === 0 ? "" : `, epoch ${attempt.epoch}`}

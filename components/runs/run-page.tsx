@@ -7,7 +7,7 @@ import { useRouter } from "next/navigation";
 import { countText } from "#components/ui/durations.ts";
 import type { RunSnapshot } from "#lib/client/run-snapshot.ts";
 import { Activity } from "./activity.tsx";
-import { Attempts } from "./attempts.tsx";
+import { Explanation } from "./explanation.tsx";
 import { ExposureView } from "./exposure-view.tsx";
 import { Records } from "./records.tsx";
 import { RunHeader } from "./run-header.tsx";
@@ -85,7 +85,7 @@ function Loaded({ snapshot }: { snapshot: RunSnapshot }) {
         {view === "activity" ? <Activity snapshot={snapshot} /> : null}
         {view === "timeline" ? <RunTimeline detail={detail} /> : null}
         {view === "exposure" ? <ExposureView detail={detail} /> : null}
-        {view === "attempts" ? <Attempts detail={detail} /> : null}
+        {view === "attempts" ? <Explanation detail={detail} /> : null}
         {view === "records" ? <Records runId={detail.runId} /> : null}
       </div>
     </>

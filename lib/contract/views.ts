@@ -301,6 +301,8 @@ export const ObligationView = Schema.Struct({
   explanation: Schema.String,
   since: EpochMillis,
   attempts: Schema.Int,
+  /** When the next attempt is due; null when it is due already or no clock starts it. */
+  dueAt: Schema.NullOr(EpochMillis),
 });
 export type ObligationView = typeof ObligationView.Type;
 

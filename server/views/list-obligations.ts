@@ -30,6 +30,7 @@ const Row = Schema.Struct({
   pendingApprovals: Schema.Int,
   openUnknowns: Schema.Int,
   postponedReason: Schema.NullOr(Schema.String),
+  dueAt: Schema.NullOr(EpochMillis),
   abortRequested: Schema.Boolean,
   cursorAt: Schema.String,
 });
@@ -43,6 +44,7 @@ const columns = `
   (SELECT count(*)::int4 FROM unknown_outcomes u WHERE u.tenant_id = s.tenant_id
     AND u.run_id = s.run_id AND u.state = 'open') AS "openUnknowns",
   s.postponed_reason AS "postponedReason",
+  CASE WHEN s.state = 'ready' AND s.due_at > clock_timestamp() THEN ${millis("s.due_at")} END AS "dueAt",
   EXISTS (SELECT FROM abort_requests b WHERE b.tenant_id = s.tenant_id
     AND b.run_id = s.run_id) AS "abortRequested",
   s.created_at::text AS "cursorAt"`;
