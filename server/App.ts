@@ -1,6 +1,6 @@
 /** The only file that wires live layers: from settings and surroundings to a listening host. */
 import { NodeServices } from "@effect/platform-node";
-import { Effect, Layer, Option, Random } from "effect";
+import { Effect, Layer, Option, Random, type Redacted } from "effect";
 import { Model } from "effect/unstable/ai";
 import type { Sharding } from "effect/unstable/cluster";
 import * as Agent from "#lib/agent/Agent.ts";
@@ -93,15 +93,21 @@ type Placement = Layer.Layer<
 /** Alone behind a lock, or a member of a cluster when the settings give this host an address. */
 const alone = singleProcessLayer.pipe(Layer.provideMerge(Layer.effectDiscard(holdHostLock)));
 
-const memberAt = (address: string) => {
+const memberAt = (address: string, databaseUrl: Redacted.Redacted) => {
   const split = address.lastIndexOf(":");
-  return memberLayer({ host: address.slice(0, split), port: Number(address.slice(split + 1)) });
+  const place = { host: address.slice(0, split), port: Number(address.slice(split + 1)) };
+  return memberLayer(place, databaseUrl);
 };
 
 const placementLayer = Layer.unwrap(
-  Effect.map(ServerConfig, ({ clusterAddress }): Placement =>
-    Option.match(clusterAddress, { onNone: () => alone, onSome: memberAt }),
-  ),
+  Effect.gen(function* () {
+    const { clusterAddress } = yield* ServerConfig;
+    const { databaseUrl } = yield* Surroundings;
+    return Option.match(clusterAddress, {
+      onNone: (): Placement => alone,
+      onSome: (address): Placement => memberAt(address, databaseUrl),
+    });
+  }),
 );
 
 const makeWorkerId = Effect.gen(function* () {

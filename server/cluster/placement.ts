@@ -1,6 +1,6 @@
 /** Where threads run: in this process alone, or shared with others through Postgres. */
 import { NodeClusterSocket, NodeCrypto } from "@effect/platform-node";
-import { Layer, Option } from "effect";
+import { Layer, Option, type Redacted } from "effect";
 import {
   MessageStorage,
   RunnerAddress,
@@ -11,6 +11,7 @@ import {
   ShardingConfig,
   SqlRunnerStorage,
 } from "effect/unstable/cluster";
+import * as Database from "#server/postgres/Database.ts";
 
 /** A process is declared gone after about this long; measured takeover after kill -9 is 6 to 10 s. */
 const failover = {
@@ -30,12 +31,35 @@ export const singleProcessLayer = Sharding.layer.pipe(
 );
 
 /**
+ * Shard locks belong to a database session, and a member that stands still (SIGSTOP,
+ * a frozen machine) or lost its network keeps its session for as long as the server
+ * believes in it: nobody could take its threads over. So these connections are the
+ * storage's own, a living member uses them every second or two, and the server ends
+ * one that says nothing for as long as a lock lasts.
+ */
+const runnerStorageLayer = (databaseUrl: Redacted.Redacted) =>
+  SqlRunnerStorage.layer.pipe(
+    Layer.provide(
+      Database.layer({
+        url: databaseUrl,
+        maxConnections: 2,
+        applicationName: "effect-agent-placement",
+        idleSessionTimeoutMillis: 6_000,
+      }),
+    ),
+  );
+
+/**
  * Several processes: members find each other and lock their shards in Postgres,
  * and speak over a socket.
  *
  * @param address `host:port` that the other members reach this one at
+ * @param databaseUrl the database that all members share
  */
-export const memberLayer = (address: { readonly host: string; readonly port: number }) => {
+export const memberLayer = (
+  address: { readonly host: string; readonly port: number },
+  databaseUrl: Redacted.Redacted,
+) => {
   const settings = {
     ...failover,
     shardsPerGroup: 64,
@@ -44,7 +68,7 @@ export const memberLayer = (address: { readonly host: string; readonly port: num
   };
   // Given twice: the socket layer overlays its own copy on the environment's HOST and PORT, which are the console's.
   return NodeClusterSocket.layer({ storage: "byo", shardingConfig: settings }).pipe(
-    Layer.provide([SqlRunnerStorage.layer, MessageStorage.layerNoop]),
+    Layer.provide([runnerStorageLayer(databaseUrl), MessageStorage.layerNoop]),
     Layer.provide([ShardingConfig.layer(settings), NodeCrypto.layer]),
   );
 };

@@ -22,6 +22,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMillis?: number;
   /** A statement that waits longer for a lock fails. Default 10 s. */
   readonly lockTimeoutMillis?: number;
+  /** The server ends a session that says nothing for this long; default: never. */
+  readonly idleSessionTimeoutMillis?: number;
 }
 
 /** `PgClient` and `SqlClient` on one pool; connects when first used. */
@@ -40,6 +42,9 @@ export const layer = (
       lock_timeout: String(options.lockTimeoutMillis ?? 10_000),
       // A process that lost its network must not hold a thread's row lock for good.
       idle_in_transaction_session_timeout: "15000",
+      ...(options.idleSessionTimeoutMillis === undefined
+        ? {}
+        : { idle_session_timeout: String(options.idleSessionTimeoutMillis) }),
       timezone: "UTC",
     },
   });

@@ -11,9 +11,11 @@ import { checkInvariants } from "./fleet/invariants.ts";
 import { settleAll } from "./fleet/people.ts";
 import { type Provider, startProvider } from "./fleet/provider.ts";
 import { openStore, type Store } from "./fleet/store.ts";
+import { until } from "./fleet/until.ts";
 
-const threads = Number(process.env["MEMBER_THREADS"] ?? "150");
+const threads = Number(process.env["MEMBER_THREADS"] ?? "60");
 const hour = 3_600_000;
+const patience = 90_000;
 
 let database: TestDatabase;
 let provider: Provider;
@@ -65,15 +67,14 @@ describe("three members on one database", () => {
       }),
     );
     await Promise.all(hosts.map(untilReady));
+    await until("the members share the shards", patience, () => store.isShared(3));
     for (let thread = 0; thread < threads; thread++)
       await store.submit(script(thread), `member-${thread}`);
-    while (provider.effects.length < threads / 3)
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    await until("a third of the work is done", patience, () => provider.effects.length >= threads);
     await hosts[0]?.end("SIGKILL");
-    const left = await settleAll(store, provider, 90_000);
+    const left = await settleAll(store, provider, patience);
     assert.deepStrictEqual(left, []);
     const report = await checkInvariants(store, provider, false);
     assert.deepStrictEqual(report.findings, []);
-    console.log(report);
   }, 180_000);
 });

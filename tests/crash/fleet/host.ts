@@ -5,7 +5,7 @@
  */
 import "./skewed-clock.ts";
 import { NodeRuntime } from "@effect/platform-node";
-import { Config, Effect, Layer, Redacted } from "effect";
+import { Config, Effect, Layer } from "effect";
 import * as Agent from "#lib/agent/Agent.ts";
 import { WorkerId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
@@ -84,7 +84,7 @@ const hostLayer = Layer.unwrap(
       Layer.provide(EventHints.layer),
       Layer.provideMerge(
         Database.layer({
-          url: Redacted.make(Redacted.value(databaseUrl)),
+          url: databaseUrl,
           applicationName: `fleet-${port}`,
         }),
       ),
@@ -97,7 +97,7 @@ const hostLayer = Layer.unwrap(
       Layer.provide(threadEntityLayer),
       Layer.provide(ThreadDriver.layer(workerId)),
       Layer.provideMerge(wakesLayer),
-      Layer.provideMerge(memberLayer({ host: "127.0.0.1", port })),
+      Layer.provideMerge(memberLayer({ host: "127.0.0.1", port }, databaseUrl)),
       Layer.provideMerge(
         AgentRegistry.layer(
           Effect.all([register(Agent.bind(fleetAgent, fleetHandlers(provider)))]),

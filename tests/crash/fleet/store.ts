@@ -106,6 +106,40 @@ const runStates = SqlSchema.findAll({
     ),
 });
 
+const owned = SqlSchema.findAll({
+  Request: Schema.String,
+  Result: Schema.Struct({ runId: RunId }),
+  execute: (prefix) =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`SELECT s.run_id AS "runId" FROM submissions s
+        JOIN threads t ON t.tenant_id = s.tenant_id AND t.thread_id = s.thread_id
+        WHERE s.state = 'running' AND starts_with(t.worker_id, ${prefix}) ORDER BY s.run_id`,
+    ),
+});
+/** Sessions that hold shard locks in this database, each with how many. */
+const shardHolders = SqlSchema.findAll({
+  Request: Schema.Void,
+  Result: Schema.Struct({ pid: Schema.Int, shards: Schema.Int }),
+  execute: () =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`SELECT l.pid, count(*)::int AS shards FROM pg_locks l
+        WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        GROUP BY l.pid`,
+    ),
+});
+const digests = SqlSchema.findAll({
+  Request: Schema.Void,
+  Result: Schema.Struct({ digest: Schema.String }),
+  execute: () =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`SELECT digest FROM journal_records ORDER BY thread_id, sequence`,
+    ),
+});
+
 /** One connection to the database of a proof; `close` it. */
 export const openStore = (url: string) => {
   const runtime = ManagedRuntime.make(layer(url));
@@ -146,6 +180,22 @@ export const openStore = (url: string) => {
     pending: () => run(pendingApprovals()),
     unknowns: () => run(openUnknowns()),
     states: () => run(runStates()),
+    /** Runs that a worker drives whose id starts so. */
+    ownedBy: (prefix: string) =>
+      run(Effect.map(owned(prefix), (rows) => rows.map((row) => row.runId))),
+    /** Whether that many members share all 64 shards evenly: threads stay where they are from then on. */
+    isShared: (members: number) =>
+      run(
+        Effect.map(
+          shardHolders(),
+          (holders) =>
+            holders.length === members &&
+            holders.reduce((sum, { shards }) => sum + shards, 0) === 64 &&
+            holders.every(({ shards }) => shards >= Math.floor(32 / members)),
+        ),
+      ),
+    /** The digest of every record, in order. */
+    digests: () => run(Effect.map(digests(), (rows) => rows.map((row) => row.digest))),
     decide: (request: Pending, decision: "approved" | "denied") =>
       run(
         decideApproval(operator, request.requestId, {

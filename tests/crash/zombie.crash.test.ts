@@ -1,0 +1,123 @@
+/**
+ * A member that stands still with calls in flight (SIGSTOP), and one that loses
+ * its way to PostgreSQL. Another takes their threads over; when they come back,
+ * everything they still want to write is refused (DU-13).
+ */
+import { afterEach, assert, beforeEach, describe, it } from "vitest";
+import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
+import type { Script } from "./fleet/agent.ts";
+import { bundleFleetHost, freePorts, type Host, startHost, untilReady } from "./fleet/hosts.ts";
+import { checkInvariants } from "./fleet/invariants.ts";
+import { startPartition, type Partition } from "./fleet/partition.ts";
+import { answerOnce, settleAll } from "./fleet/people.ts";
+import { type Provider, startProvider } from "./fleet/provider.ts";
+import { openStore, type Store } from "./fleet/store.ts";
+import { until } from "./fleet/until.ts";
+
+const threads = 12;
+const patience = 60_000;
+
+let database: TestDatabase;
+let provider: Provider;
+let store: Store;
+let partition: Partition;
+let hosts: ReadonlyArray<Host> = [];
+
+const call = (tool: "charge" | "transfer", amount: number) =>
+  ({ tool, params: { amount, beforeMs: 0, afterMs: 0, decline: false } }) as const;
+
+/** Two uncertain calls at once, then a third: the first batch is held at the provider. */
+const script = (thread: number): Script => ({
+  modelMs: 0,
+  turns: [[call("charge", thread), call("transfer", thread)], [call("charge", thread)]],
+});
+
+beforeEach(async () => {
+  database = await makeTestDatabase();
+  provider = await startProvider();
+  store = openStore(database.url);
+  partition = await startPartition(database.url);
+  await store.prepare();
+  await bundleFleetHost();
+  const [port, secondPort] = await freePorts(2);
+  if (port === undefined || secondPort === undefined) throw new Error("no free ports");
+  hosts = [
+    // The one that will be lost reaches PostgreSQL through the partition.
+    startHost({ databaseUrl: partition.url, provider: provider.url, port }),
+    startHost({ databaseUrl: database.url, provider: provider.url, port: secondPort }),
+  ];
+  await Promise.all(hosts.map(untilReady));
+  await until("the members share the shards", patience, () => store.isShared(2));
+}, 120_000);
+afterEach(async () => {
+  await Promise.all(hosts.map((host) => host.end("SIGKILL")));
+  await partition?.close();
+  await store?.close();
+  await provider?.close();
+  await database?.drop();
+});
+
+/** Runs with calls under way in this host, by what the database says of their owner. */
+const heldBy = (port: number) => store.ownedBy(`worker-${port}-`);
+
+/**
+ * Fills both hosts with calls that the provider has done and not answered, loses
+ * the first host, and lets the other one and the people finish everything.
+ */
+const loseFirstHost = async (lose: (host: Host) => void) => {
+  const [first] = hosts;
+  if (first === undefined) throw new Error("no host");
+  provider.hold();
+  for (let thread = 0; thread < threads; thread++)
+    await store.submit(script(thread), `zombie-${thread}`);
+  await until("every call is at the provider", patience, () => provider.held() === threads * 2);
+  const owned = await heldBy(first.port);
+  assert.isAbove(owned.length, 0, "the first host drove nothing, so this would prove nothing");
+  lose(first);
+  // Its answers arrive where nobody listens; the other host's calls go on.
+  provider.release();
+  await until("the other host has everything of the lost one", patience, async () => {
+    await answerOnce(store, provider, () => "approved");
+    return (await heldBy(first.port)).length === 0;
+  });
+  assert.deepStrictEqual(await settleAll(store, provider, patience), []);
+  return { first, owned };
+};
+
+const expectRefused = async (
+  first: Host,
+  owned: ReadonlyArray<string>,
+  before: ReadonlyArray<string>,
+) => {
+  const refusedRuns = () =>
+    new Set(
+      first.refused().flatMap((line) => (line.error === "FenceRejected" ? [line.runId] : [])),
+    );
+  await until("the zombie has tried to write to every run it had", patience, () =>
+    owned.every((runId) => refusedRuns().has(runId)),
+  );
+  assert.isTrue(
+    first.refused().some((line) => line.kinds.includes("ToolCallSettled")),
+    "the late results themselves must be among what was refused",
+  );
+  assert.deepStrictEqual(await store.digests(), before);
+  const report = await checkInvariants(store, provider, false);
+  assert.deepStrictEqual(report.findings, []);
+  assert.strictEqual(report.effects, threads * 3);
+};
+
+describe("a host that comes back from the dead", () => {
+  it("[PG-03][DU-04][DU-13][R66] SIGSTOP in the middle of calls, takeover, SIGCONT: every late write is refused, no record changes, each effect happened once", async () => {
+    const { first, owned } = await loseFirstHost((host) => host.signal("SIGSTOP"));
+    const before = await store.digests();
+    first.signal("SIGCONT");
+    await expectRefused(first, owned, before);
+  }, 180_000);
+
+  it("[PG-03][DU-13][R66] cut off from PostgreSQL in the middle of calls, takeover, healed: every late write is refused, no record changes, each effect happened once", async () => {
+    const { first, owned } = await loseFirstHost(() => partition.cut());
+    const before = await store.digests();
+    partition.heal();
+    await expectRefused(first, owned, before);
+  }, 180_000);
+});
