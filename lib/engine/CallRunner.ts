@@ -2,9 +2,11 @@
  * Stages 5 and 6 for one call of the model, once it holds a slot: run its handler,
  * settle it. The result is durable before the slot is free again (DU-03).
  */
+import * as Cause from "effect/Cause";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
-import { type BatchFailure, makeCallInside } from "./call-inside.ts";
+import * as Exit from "effect/Exit";
+import { BatchFailure, makeCallInside } from "./call-inside.ts";
 import type { InnerAllowance } from "./inner-allowance.ts";
 import { makeInnerCalls } from "./InnerCalls.ts";
 import type { RunContext } from "./RunContext.ts";
@@ -39,6 +41,9 @@ export const runCall = (
     }),
   );
 
+/** Whether this fiber is being interrupted, asked where interruption is off. */
+const hostInterrupts = Effect.map(Effect.exit(Effect.interruptible(Effect.void)), Exit.isFailure);
+
 const innerDoubt =
   "A call that this one made has started and has no result; so nothing can be said of this one either.";
 
@@ -65,7 +70,13 @@ const settle = (
       case "defect":
         return yield* settlement.ends;
       case "interrupted":
-        return yield* Effect.interrupt;
+        if (yield* hostInterrupts) return yield* Effect.interrupt;
+        // A handler that interrupts itself has a fault of its own: trying it again would only meet it again (F-03).
+        return yield* new BatchFailure({
+          cause: Cause.interrupt(),
+          kind: "defect",
+          callId: call.evidence.declared.callId,
+        });
     }
   });
 
