@@ -12,6 +12,7 @@ import {
   type WakeRun,
 } from "../contract/commands.ts";
 import { DiagnosticListItem } from "../contract/http/diagnostic-list-item.ts";
+import { RunListPage } from "../contract/http/run-list-page.ts";
 import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../contract/approval-views.ts";
 import {
   AgentView,
@@ -28,7 +29,6 @@ import {
   RetryReceipt,
   RunDetail,
   RunExplanation,
-  RunListItem,
   UnknownDetail,
   UnknownListItem,
   WorkerView,
@@ -41,7 +41,6 @@ export type ListQuery = Readonly<Record<string, QueryValue>>;
 /** What a command needs beside its content: the id that makes a repeat harmless (OP-09). */
 type WithoutId<Command extends { readonly commandId: string }> = Omit<Command, "commandId">;
 
-const runs = page(RunListItem);
 const records = page(RecordView);
 const approvals = page(ApprovalListItem);
 const lookers = Schema.Struct({ lookers: Schema.Array(ApprovalLooker) });
@@ -106,7 +105,7 @@ export const makeApi = (surroundings: Surroundings) => {
     submit: (input: SubmitInput, idempotencyKey: string) =>
       post("/submissions", input, SubmissionReceipt, { "idempotency-key": idempotencyKey }),
 
-    runs: (query: ListQuery, signal?: AbortSignal) => get("/runs", runs, signal, query),
+    runs: (query: ListQuery, signal?: AbortSignal) => get("/runs", RunListPage, signal, query),
     run: (runId: string, signal?: AbortSignal) => get(`/runs/${part(runId)}`, RunDetail, signal),
     records: (runId: string, query: ListQuery, signal?: AbortSignal) =>
       get(`/runs/${part(runId)}/records`, records, signal, query),

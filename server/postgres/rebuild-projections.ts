@@ -60,6 +60,7 @@ const decision = [
   "decider_id",
   "decider_name",
   "decision_reason",
+  "suggestion",
 ];
 const resolution = [
   "state",
@@ -79,7 +80,8 @@ const onceDelivered = (columns: ReadonlyArray<string>) =>
 /** What is compared of each table; `*` where records decide every column. */
 const compared: ReadonlyArray<readonly [table: string, columns: string, where: string]> = [
   ["runs", "*", "true"],
-  ["run_tools", "*", "true"],
+  // What stands beside the tool is copied from the run by triggers, which the twins do not have.
+  ["run_tools", "tenant_id, tool_name, created_at, run_id", "true"],
   ["turns", "*", "true"],
   ["tool_calls", "*", "true"],
   [

@@ -3,88 +3,89 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { Fragment } from "effect/unstable/sql/Statement";
-import type { pagingQuery } from "#lib/contract/http/paging.ts";
+import { defaultPageLimit, type pagingQuery } from "#lib/contract/http/paging.ts";
 import type { runFilterQuery } from "#lib/contract/http/runs.ts";
 import type { TenantId } from "#lib/contract/ids.ts";
 import { RunListItem } from "#lib/contract/views.ts";
-import { columnName, columnText } from "#server/postgres/columns.ts";
+import { columnText } from "#server/postgres/columns.ts";
 import { runListColumns } from "./columns.ts";
-import { cursorForms, decodeCursor } from "./cursor.ts";
-import { readPage } from "./page.ts";
-import { inSnapshot } from "./snapshot.ts";
+import { cursorForms, decodeCursor, encodeCursor } from "./cursor.ts";
+import { countOf } from "./page.ts";
+import { runSearch } from "./run-search.ts";
+import { keysOf, type RunFilters, walksOf } from "./run-walks.ts";
+import { searchRuns } from "./search-runs.ts";
+import { decodeRows, inSnapshot, newest } from "./snapshot.ts";
 
 type Fields = typeof runFilterQuery & typeof pagingQuery;
 export type RunListQuery = Schema.Struct<Fields>["Type"];
 
 const Row = Schema.Struct({ ...RunListItem.fields, cursorAt: Schema.String });
 
-/** `%`, `_` and `\` mean themselves in what a person searches for. */
-const likePattern = (text: string): string => text.replaceAll(/[\\%_]/g, (found) => `\\${found}`);
-
-/** The start of an id of ours: hexadecimal, so that a range of the index holds it in every collation. */
-const idText = /^(?:run|thr)_[0-9a-f]{1,32}$/;
-
-const textFilter = (sql: SqlClient, text: string): Fragment => {
-  if (idText.test(text)) {
-    const column = sql.literal(text.startsWith("run_") ? "r.run_id" : "r.thread_id");
-    return sql`(${column} >= ${text} AND ${column} < ${`${text}z`})`;
-  }
-  const pattern = likePattern(text);
-  return sql`(r.run_id LIKE ${`${pattern}%`} OR r.thread_id LIKE ${`${pattern}%`} OR r.title ILIKE ${`%${pattern}%`})`;
+const filtersOf = (tenantId: TenantId, query: RunListQuery): RunFilters => {
+  const chosen = query.state === undefined || query.state.length === 0 ? undefined : query.state;
+  const { outcome } = query;
+  const states =
+    outcome === undefined
+      ? chosen
+      : chosen === undefined || chosen.includes(outcome)
+        ? [outcome]
+        : [];
+  return {
+    tenantId,
+    states: states === undefined ? undefined : [...new Set(states)],
+    agentId: query.agentId,
+    threadId: query.threadId,
+    tool: query.tool,
+    failureTag: query.failureTag,
+    from: query.from,
+    to: query.to,
+  };
 };
 
-const filters = (sql: SqlClient, tenantId: TenantId, query: RunListQuery): Array<Fragment> => {
-  const clauses: Array<Fragment> = [sql`r.tenant_id = ${tenantId}`];
-  if (query.state !== undefined && query.state.length > 0)
-    clauses.push(sql`r.state IN ${sql.in(query.state)}`);
-  if (query.outcome !== undefined) clauses.push(sql`r.state = ${query.outcome}`);
-  if (query.agentId !== undefined) clauses.push(sql`r.agent_id = ${query.agentId}`);
-  if (query.threadId !== undefined) clauses.push(sql`r.thread_id = ${query.threadId}`);
-  if (query.failureTag !== undefined)
-    clauses.push(sql`r.failure_tag = ${columnName(query.failureTag)}`);
-  if (query.from !== undefined)
-    clauses.push(sql`r.created_at >= to_timestamp(${query.from}::float8 / 1000)`);
-  if (query.to !== undefined)
-    clauses.push(sql`r.created_at < to_timestamp(${query.to}::float8 / 1000)`);
-  const text = columnText(query.text?.trim() ?? "");
-  if (text !== "") clauses.push(textFilter(sql, text));
-  return clauses;
-};
-
-/**
- * Newest first. A tool filter walks `run_tools`, which is in that order for each
- * tool, instead of looking at every run.
- */
+/** Newest first, with the capped count of the whole filter from the same snapshot. */
 export const listRuns = Effect.fn("views.listRuns")(function* (
   tenantId: TenantId,
   query: RunListQuery,
 ) {
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
-  const where = filters(sql, tenantId, query);
-  const order = query.tool === undefined ? "r" : "t";
-  const source =
-    query.tool === undefined
-      ? sql`FROM runs r`
-      : sql`FROM run_tools t JOIN runs r ON r.tenant_id = t.tenant_id AND r.run_id = t.run_id`;
-  if (query.tool !== undefined)
-    where.push(sql`t.tenant_id = ${tenantId}`, sql`t.tool_name = ${columnName(query.tool)}`);
-  const key = sql.literal(`(${order}.created_at, ${order}.run_id)`);
-  const after =
-    cursor === undefined ? sql`` : sql`AND ${key} < (${cursor[0]}::timestamptz, ${cursor[1]})`;
-  const page = yield* inSnapshot(
+  const walks = walksOf(sql, filtersOf(tenantId, query));
+  const limit = query.limit ?? defaultPageLimit;
+  const text = columnText(query.text?.trim() ?? "");
+  const rowsOf = (keys: Fragment) =>
+    decodeRows(Row)(sql`
+      SELECT ${sql.literal(runListColumns)}, r.created_at::text AS "cursorAt"
+      FROM (${keys}) AS k JOIN runs r ON r.tenant_id = ${tenantId} AND r.run_id = k.run_id
+      ORDER BY k.created_at DESC, k.run_id DESC`);
+  return yield* inSnapshot(
     tenantId,
-    readPage({
-      tenantId,
-      limit: query.limit,
-      schema: Row,
-      rows: (limit) => sql`
-        SELECT ${sql.literal(runListColumns)}, r.created_at::text AS "cursorAt"
-        ${source} WHERE ${sql.and(where)} ${after}
-        ORDER BY ${sql.literal(`${order}.created_at DESC, ${order}.run_id DESC`)} LIMIT ${limit}`,
-      matching: sql`${source} WHERE ${sql.and(where)}`,
-      cursorOf: (row) => [row.cursorAt, row.runId],
+    Effect.gen(function* () {
+      const list =
+        text === ""
+          ? {
+              keys: keysOf(sql, walks, cursor, limit + 1),
+              count: yield* countOf((most) => keysOf(sql, walks, undefined, most)),
+            }
+          : yield* searchRuns({
+              tenantId,
+              walks,
+              search: runSearch(sql, tenantId, text),
+              cursor,
+              limit: limit + 1,
+            });
+      const found = yield* rowsOf(list.keys);
+      const { last } = yield* newest(tenantId);
+      const items = found.slice(0, limit);
+      const end = items.at(-1);
+      return {
+        items,
+        count: list.count,
+        asOf: last,
+        ...("searched" in list && list.searched !== undefined ? { searched: list.searched } : {}),
+        ...(found.length > limit && end !== undefined
+          ? { next: encodeCursor([end.cursorAt, end.runId]) }
+          : {}),
+      };
     }),
   );
-  return page;
 });

@@ -30,14 +30,15 @@ export interface PageRequest<Row> {
 
 const Counted = Schema.Struct({ count: Schema.Int });
 
-const countOf = (matching: Fragment) =>
+/** Counts the rows of a query, which is given the most that it needs to find. */
+export const countOf = (rows: (most: number) => Fragment) =>
   Effect.flatMap(SqlClient, (sql) =>
     decodeRows(Counted)(
-      sql`SELECT count(*)::int4 AS count FROM (SELECT 1 ${matching} LIMIT ${countCap + 1}) AS counted`,
+      sql`SELECT count(*)::int4 AS count FROM (${rows(countCap + 1)}) AS counted`,
     ),
   ).pipe(
-    Effect.map((rows) => {
-      const count = rows[0]?.count ?? 0;
+    Effect.map((found) => {
+      const count = found[0]?.count ?? 0;
       return { value: Math.min(count, countCap), capped: count > countCap };
     }),
   );
@@ -47,7 +48,8 @@ export const readPage = <Row>(request: PageRequest<Row>) =>
   Effect.gen(function* () {
     const limit = request.limit ?? defaultPageLimit;
     const found = yield* decodeRows(request.schema)(request.rows(limit + 1));
-    const count = yield* countOf(request.matching);
+    const sql = yield* SqlClient;
+    const count = yield* countOf((most) => sql`SELECT 1 ${request.matching} LIMIT ${most}`);
     const { last } = yield* newest(request.tenantId);
     const items = found.slice(0, limit);
     const end = items.at(-1);

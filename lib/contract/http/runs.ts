@@ -18,10 +18,10 @@ import {
   RetryReceipt,
   RunDetail,
   RunExplanation,
-  RunListItem,
 } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
+import { RunListPage } from "./run-list-page.ts";
 import { listRefusals, readRefusals } from "./refusals.ts";
 
 /** Every filter of the run list (OP-07); all that are given must hold. */
@@ -49,7 +49,7 @@ export const runsGroup = HttpApiGroup.make("runs")
   .add(
     HttpApiEndpoint.get("list", "/runs", {
       query: { ...runFilterQuery, ...pagingQuery },
-      success: page(RunListItem),
+      success: RunListPage,
       error: [...listRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/runs/:runId", {
