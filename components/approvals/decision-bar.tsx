@@ -1,5 +1,6 @@
 "use client";
 import { Check, Clock, LoaderCircle, X } from "lucide-react";
+import dynamic from "next/dynamic";
 import { useEffect, useRef, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
 import { localNow, useConsole } from "#components/shell/console-context.tsx";
@@ -11,13 +12,15 @@ import { Button } from "#components/ui/button.tsx";
 import { ApiFailure, isInDoubt } from "#lib/client/api-failure.ts";
 import type { ApprovalCard } from "#lib/client/approval-card.ts";
 import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
-import dynamic from "next/dynamic";
-import { DenyForm } from "./deny-form.tsx";
-import { ExtendForm } from "./extend-form.tsx";
 import { pressedBy, type Pressing, type PressOutcome, pressOutcome } from "./press-guard.ts";
 import { type ApprovalCommand, useApprovalCommand } from "./use-approvals.ts";
 import { useKeyBefore } from "./use-key-before.ts";
 
+// None of them is on the card before it is asked for. Whoever denies types at once, so that form is
+// fetched as soon as there is a card.
+const fetchDenyForm = () => import("./deny-form.tsx");
+const DenyForm = dynamic(fetchDenyForm, { ssr: false });
+const ExtendForm = dynamic(() => import("./extend-form.tsx"), { ssr: false });
 const BasisChanges = dynamic(() => import("./basis-changes.tsx"), { ssr: false });
 
 /** After this long without an answer the bar says that it is checking. */
@@ -100,6 +103,7 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
       reason: "",
     }));
   };
+  useEffect(() => void fetchDenyForm(), []);
   useKeys({
     "focus-approve": () => {
       setPanel("none");

@@ -13,7 +13,7 @@ const mostCharacters = 2_000;
 const SuggestionEditor = dynamic(() => import("./suggestion-editor.tsx"), { ssr: false });
 
 /** A denial needs its reason: it is what the model is told. It may suggest other arguments. */
-export function DenyForm({
+export default function DenyForm({
   card,
   busy,
   refusedSuggestion,

@@ -12,7 +12,7 @@ const choices = [
 ] as const;
 
 /** Moves the expiry; an audited act with its reason (A-07, C013). */
-export function ExtendForm({
+export default function ExtendForm({
   busy,
   onCancel,
   onExtend,

@@ -14,12 +14,6 @@ export interface EditedJson {
   readonly isReadable: boolean;
 }
 
-/** What stands in an editor at first. */
-export const startingJson = (text: string): EditedJson => ({
-  text,
-  isReadable: text.trim() !== "",
-});
-
 const offsetOf = (text: string, { line, column }: TextPlace): number =>
   text
     .split("\n")

@@ -1,21 +1,19 @@
 "use client";
-/* oxlint-disable react/incompatible-library */
-// The virtualizer is the only state of its kind here, and it is read where it is made.
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { ChevronDown, ChevronRight } from "lucide-react";
 import dynamic from "next/dynamic";
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import { VisibleText } from "#components/ui/visible-text.tsx";
 import { type ExactJson, exactJsonText } from "#lib/client/exact-json.ts";
 import { downloadJson } from "./download-json.ts";
-import { markOf } from "./json-marks.ts";
-import { containerText, type JsonRow, jsonRows, scalarText } from "./json-rows.ts";
+import { JsonRowLine } from "./json-row-line.tsx";
+import { containerText, type JsonRow, jsonRows } from "./json-rows.ts";
 import { type JsonHit, revealing, weightUpTo } from "./json-search.ts";
-import { LongText } from "./long-text.tsx";
 
-// Only larger values are searched, and only a chosen row has a place.
+// Only larger values are searched and drawn in part, and only a chosen row has a place.
+const JsonVirtualRows = dynamic(() => import("./json-virtual-rows.tsx"), {
+  ssr: false,
+  loading: () => <p className="px-2 font-sans text-soft">Drawing…</p>,
+});
 const JsonSearchBar = dynamic(() => import("./json-search-bar.tsx"), { ssr: false });
 const JsonPlaceBar = dynamic(() => import("./json-place-bar.tsx"), { ssr: false });
 
@@ -65,19 +63,12 @@ function JsonTree({
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
   const virtual = rows.length > virtualFrom;
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => 22,
-    overscan: 12,
-    enabled: virtual,
-  });
   const moveTo = (index: number): void => {
     const next = Math.min(rows.length - 1, Math.max(0, index));
     setActive(next);
     setPlaced(true);
-    if (virtual) virtualizer.scrollToIndex(next);
-    else box.current?.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
+    if (!virtual)
+      box.current?.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
   };
   const toggle = (row: JsonRow): void => {
     if (row.children === 0) return;
@@ -122,7 +113,7 @@ function JsonTree({
   }, [wanted, rows]);
 
   const draw = (row: JsonRow, index: number) => (
-    <Row
+    <JsonRowLine
       key={row.path}
       row={row}
       index={index}
@@ -158,31 +149,12 @@ function JsonTree({
         className="mono overflow-auto py-1 text-table"
       >
         {virtual ? (
-          <div
-            role="presentation"
-            style={{ height: virtualizer.getTotalSize(), position: "relative" }}
-          >
-            {virtualizer.getVirtualItems().map((item) => {
-              const row = rows[item.index];
-              return row === undefined ? null : (
-                <div
-                  key={row.path}
-                  role="presentation"
-                  ref={virtualizer.measureElement}
-                  data-index={item.index}
-                  style={{
-                    position: "absolute",
-                    top: 0,
-                    left: 0,
-                    right: 0,
-                    transform: `translateY(${item.start}px)`,
-                  }}
-                >
-                  {draw(row, item.index)}
-                </div>
-              );
-            })}
-          </div>
+          <JsonVirtualRows
+            rows={rows}
+            box={box}
+            {...(placed ? { inView: active } : {})}
+            draw={draw}
+          />
         ) : (
           rows.map(draw)
         )}
@@ -190,85 +162,4 @@ function JsonTree({
       {placed && rows[active] !== undefined ? <JsonPlaceBar row={rows[active]} /> : null}
     </div>
   );
-}
-
-function Row({
-  row,
-  index,
-  id,
-  active,
-  placed,
-  onChoose,
-}: {
-  row: JsonRow;
-  index: number;
-  id: string;
-  active: boolean;
-  /** The one that was moved to: it shows where it is, focused or not. */
-  placed: boolean;
-  onChoose: () => void;
-}) {
-  const Chevron = row.open ? ChevronDown : ChevronRight;
-  return (
-    // The keyboard is on the tree: it moves the active row, as a tree's items are not tab stops.
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
-    <div
-      id={id}
-      role="treeitem"
-      tabIndex={-1}
-      aria-level={row.depth + 1}
-      aria-selected={active}
-      {...(row.children > 0 ? { "aria-expanded": row.open } : {})}
-      data-row={index}
-      title={row.path}
-      onClick={onChoose}
-      className={`flex min-w-0 items-start gap-1 px-2 py-[3px] leading-4 ${placed ? "bg-chosen" : active ? "in-focus-visible:bg-chosen" : ""} ${row.children > 0 ? "cursor-pointer hover:bg-raised" : ""}`}
-      style={{ paddingLeft: 8 + row.depth * 16 }}
-    >
-      <span aria-hidden className="w-3.5 shrink-0 text-soft">
-        {row.children > 0 ? <Chevron size={13} /> : null}
-      </span>
-      <span className="min-w-0">
-        {row.name === undefined ? null : (
-          <span className="text-soft">
-            <VisibleText text={String(row.name)} line />
-            {": "}
-          </span>
-        )}
-        <Scalar row={row} />
-        <Mark row={row} />
-      </span>
-    </div>
-  );
-}
-
-/** Says that something is missing here, and why. */
-function Mark({ row }: { row: JsonRow }) {
-  const words = markOf(row.value);
-  if (words === undefined) return null;
-  return (
-    <span className="tone-attention tone-wash ml-1 rounded-sm border border-attention px-1 font-sans text-xs text-attention">
-      {words}
-    </span>
-  );
-}
-
-function Scalar({ row }: { row: JsonRow }) {
-  const { value } = row;
-  switch (value.kind) {
-    case "object":
-    case "array":
-      return row.open ? (
-        <span className="text-soft">{value.kind === "object" ? "{" : "["}</span>
-      ) : (
-        <span className="text-soft">{containerText(value)}</span>
-      );
-    case "string":
-      return <LongText text={value.value} quoted />;
-    case "number":
-      return <span className="text-active">{scalarText(value)}</span>;
-    case "boolean":
-    case "null":
-      return <span className="font-semibold">{scalarText(value)}</span>;
-  }
 }

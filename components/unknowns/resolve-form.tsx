@@ -2,12 +2,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useRef, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { type EditedJson, JsonEditor } from "#components/json/json-editor.tsx";
 import { JsonValue } from "#components/json/json-value.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { useDecisionLock } from "#components/shell/live.tsx";
 import { isAtLeast, useMe } from "#components/shell/me.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Field, TextArea } from "#components/ui/field.tsx";
+import { ApiFailure } from "#lib/client/api-failure.ts";
 import { keys } from "#lib/client/query-keys.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import type { ResolutionKind } from "#lib/contract/status.ts";
@@ -37,6 +39,14 @@ const choices: Record<ResolutionKind, { readonly name: string; readonly effect: 
 // Written in the order of the map above, whose keys are exactly the four kinds.
 const kinds = Object.keys(choices) as ReadonlyArray<ResolutionKind>;
 
+/** What the server said of the result, for the editor that it was typed in. */
+const refusedResult = (error: unknown): string | undefined =>
+  error instanceof ApiFailure &&
+  error.reason._tag === "InvalidInput" &&
+  (error.reason.path === "result" || error.reason.path === "body.result")
+    ? error.reason.message
+    : undefined;
+
 /** Settles an effect in doubt: a way, a reason and evidence; asked once with its effect stated (C062, C102). */
 export function ResolveForm({ detail }: { detail: UnknownDetail }) {
   const { api } = useConsole();
@@ -45,18 +55,14 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
   const lock = useDecisionLock();
   const group = useId();
   const [kind, setKind] = useState<ResolutionKind>();
-  const [result, setResult] = useState("");
+  const [result, setResult] = useState<EditedJson>({ text: "", isReadable: false });
   const [failure, setFailure] = useState(false);
   const [reason, setReason] = useState("");
   const [evidence, setEvidence] = useState("");
   const [armed, setArmed] = useState(false);
   const sent = useRef<{ readonly content: string; readonly id: string }>(undefined);
 
-  const parsed = kind === "completed-with-result" ? parseJson(result) : undefined;
-  const badResult =
-    parsed !== undefined && parsed._tag === "Failure" && result.trim() !== ""
-      ? parsed.failure.message
-      : undefined;
+  const parsed = kind === "completed-with-result" ? parseJson(result.text) : undefined;
   const complete =
     kind !== undefined &&
     reason.trim() !== "" &&
@@ -66,7 +72,7 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
   const resolve = useMutation({
     mutationFn: async () => {
       if (kind === undefined) throw new Error("nothing was chosen");
-      const content = JSON.stringify([kind, result, failure, reason, evidence]);
+      const content = JSON.stringify([kind, result.text, failure, reason, evidence]);
       // The same content keeps its command id: pressing again after a broken answer acts once.
       if (sent.current?.content !== content) sent.current = { content, id: api.newCommandId() };
       return api.resolveUnknown(detail.unknownId, sent.current.id, {
@@ -124,22 +130,14 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
       </fieldset>
       {kind === "completed-with-result" ? (
         <>
-          <Field
+          <JsonEditor
             label="Result as JSON"
-            hint="Exactly typed: 5, “5”, null, {} and [] are different things."
-            problem={badResult}
-          >
-            {(ids) => (
-              <TextArea
-                {...ids}
-                value={result}
-                rows={5}
-                spellCheck={false}
-                className="mono text-table"
-                onChange={(event) => edit(setResult)(event.target.value)}
-              />
-            )}
-          </Field>
+            edited={result}
+            onEdit={edit(setResult)}
+            schema={failure ? (detail.failureSchema ?? {}) : detail.resultSchema}
+            refused={refusedResult(resolve.error)}
+            rows={5}
+          />
           <label htmlFor={`${group}-failure`} className="flex items-center gap-2">
             <input
               id={`${group}-failure`}
@@ -184,7 +182,9 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
           />
         )}
       </Field>
-      {resolve.isError ? <ErrorPanel error={resolve.error} small /> : null}
+      {resolve.isError && refusedResult(resolve.error) === undefined ? (
+        <ErrorPanel error={resolve.error} small />
+      ) : null}
       <div className="flex flex-wrap items-center gap-2">
         <Button
           kind="primary"
