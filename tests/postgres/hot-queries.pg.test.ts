@@ -6,10 +6,11 @@ import { rows, store } from "#tests/postgres/store.ts";
 const seed = Effect.gen(function* () {
   yield* rows(`
     INSERT INTO runs (tenant_id, run_id, thread_id, submission_id, agent_id, state, title, requester_id, requester_name,
-      failure_tag, created_at)
+      failure_tag, created_at, settled_at)
     SELECT CASE WHEN n % 11 = 0 THEN 'small' ELSE 'big' END, 'run_' || n, 'thr_' || (n / 3), 'sub_' || n, 'agent_' || (n % 7),
-      (ARRAY['completed', 'completed', 'completed', 'failed', 'aborted', 'waiting'])[1 + n % 6], 'title', 'ada', 'Ada',
-      CASE WHEN n % 6 = 3 THEN 'Tag' || (n % 11) END, timestamptz '2026-01-01' + n * interval '1 second'
+      (ARRAY['completed', 'completed', 'completed', 'failed', 'aborted', 'waiting'])[1 + n % 6], 'title ' || md5(n::text), 'ada', 'Ada',
+      CASE WHEN n % 6 = 3 THEN 'Tag' || (n % 11) END, timestamptz '2026-01-01' + n * interval '1 second',
+      CASE WHEN n % 6 < 5 THEN now() END
     FROM generate_series(1, 60000) n`);
   yield* rows(`
     INSERT INTO run_tools (tenant_id, tool_name, created_at, run_id)
@@ -52,18 +53,45 @@ const page = (where: string) =>
   `SELECT run_id, created_at FROM runs WHERE tenant_id = 'big' AND ${where}
    AND (created_at, run_id) < (timestamptz '2026-01-01 12:00', 'run_') ORDER BY created_at DESC, run_id DESC LIMIT 50`;
 
+const toolPage = (where: string) =>
+  `SELECT run_id, created_at FROM run_tools WHERE tenant_id = 'big' AND tool_name = 'tool_3' AND ${where}
+   AND (created_at, run_id) < (timestamptz '2026-01-01 12:00', 'run_') ORDER BY created_at DESC, run_id DESC LIMIT 50`;
+
 const hot: ReadonlyArray<readonly [claim: string, statement: string, index: string]> = [
   ["runs, newest first", page("true"), "runs_by_time"],
   ["runs in one state", page("state = 'waiting'"), "runs_by_state"],
   ["runs with one outcome", page("state = 'aborted'"), "runs_by_state"],
-  ["runs of one agent", page("agent_id = 'agent_3'"), "runs_by_agent"],
-  ["runs that failed one way", page("failure_tag = 'Tag3'"), "runs_by_failure"],
-  ["runs of one thread", page("thread_id = 'thr_77'"), "runs_by_thread"],
   [
-    "runs that called one tool",
-    `SELECT run_id, created_at FROM run_tools WHERE tenant_id = 'big' AND tool_name = 'tool_3'
-     AND (created_at, run_id) < (timestamptz '2026-01-01 12:00', 'run_') ORDER BY created_at DESC, run_id DESC LIMIT 50`,
-    "run_tools_pkey",
+    "runs of one agent in one state",
+    page("agent_id = 'agent_3' AND state = 'aborted'"),
+    "runs_by_agent_and_state",
+  ],
+  [
+    "runs that failed one way in one state",
+    page("failure_tag = 'Tag3' AND state = 'failed'"),
+    "runs_by_failure_and_state",
+  ],
+  [
+    "runs of one agent that failed one way",
+    page("failure_tag = 'Tag3' AND agent_id = 'agent_3'"),
+    "runs_by_failure_and_agent",
+  ],
+  ["runs of one thread", page("thread_id = 'thr_77'"), "runs_by_thread"],
+  ["runs that called one tool", toolPage("true"), "run_tools_pkey"],
+  [
+    "runs of one agent that called one tool",
+    toolPage("agent_id = 'agent_3'"),
+    "run_tools_by_agent",
+  ],
+  [
+    "runs with one outcome that called one tool",
+    toolPage("outcome = 'aborted'"),
+    "run_tools_by_outcome",
+  ],
+  [
+    "runs that failed one way and called one tool",
+    toolPage("failure_tag = 'Tag3'"),
+    "run_tools_by_failure",
   ],
   [
     "approvals, nearest deadline first",
@@ -110,6 +138,11 @@ layer(store, { excludeTestServices: true, timeout: "120 seconds" })(
           assert.notInclude(plan, "Seq Scan", `${claim}:\n${plan}`);
           assert.notInclude(plan, "Sort", `${claim}:\n${plan}`);
         }
+        // Rare words are found without looking at every title.
+        const title = yield* explain(
+          "SELECT run_id FROM run_titles WHERE tenant_id = 'big' AND title ILIKE '%needle%'",
+        );
+        assert.include(title, "run_titles_by_trigram");
         const due = yield* explain("SELECT * FROM due_threads(100, interval '6 seconds')");
         const millis = /Execution Time: ([0-9.]+) ms/.exec(due)?.[1];
         assert.isBelow(Number(millis ?? Infinity), 500, "10,000 waiting runs of which none is due");
