@@ -15,7 +15,7 @@ import type {
   WorkerId,
 } from "../contract/ids.ts";
 import type { Json } from "../contract/json/json.ts";
-import type { Actor, RunRecord, StoredRecord } from "../contract/records.ts";
+import type { Actor, RecordOf, RunRecord, StoredRecord } from "../contract/records.ts";
 import type { SubmissionReceipt } from "../contract/commands.ts";
 import type { RunState } from "../contract/status.ts";
 import type { JournalTail } from "./Journal.ts";
@@ -74,6 +74,16 @@ export interface AbortAnswer {
   readonly state: RunState;
   /** False when somebody had asked before. */
   readonly isFirst: boolean;
+}
+
+/** A submission that is to end before anything of it has happened. */
+export interface AbortedBeforeStart {
+  readonly submissionId: SubmissionId;
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly input: Json;
+  readonly requester: Actor;
+  readonly abort: RecordOf<"AbortRequested">;
 }
 
 export class SubmissionLedger extends Context.Service<
@@ -138,6 +148,15 @@ export class SubmissionLedger extends Context.Service<
       readonly reason: string;
       readonly commandId: string | null;
     }) => Effect.Effect<AbortAnswer, NotFound | RunAlreadySettled | StoreError>;
+    /**
+     * Queued submissions of the thread that have no record and whose abort nobody has
+     * delivered, in their order, at most 100: whoever owns the thread settles them in
+     * passing, since no claim can reach them while it works (DU-12).
+     */
+    readonly abortedBeforeStart: (request: {
+      readonly tenantId: TenantId;
+      readonly threadId: ThreadId;
+    }) => Effect.Effect<ReadonlyArray<AbortedBeforeStart>, StoreError>;
     /** Registers this process and says that it is alive; at most every 2 s. */
     readonly heartbeat: (request: {
       readonly workerId: WorkerId;

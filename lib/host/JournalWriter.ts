@@ -14,13 +14,21 @@ import * as Random from "effect/Random";
 import * as Schedule from "effect/Schedule";
 import type * as Scope from "effect/Scope";
 import type { RunEvent } from "#lib/contract/events.ts";
+import type { AgentId, RunId } from "#lib/contract/ids.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { type DiagnosticToStore, Journal, type JournalTail } from "#lib/durable/Journal.ts";
 import type { Claim } from "#lib/durable/SubmissionLedger.ts";
 import { AbortPending, StoreError } from "#lib/durable/StoreError.ts";
 import { type DurabilityError, RunDurability } from "#lib/engine/RunDurability.ts";
 
+/** The run that records are about: the claimed one, or another of its thread that ends in passing. */
+interface RunOfThread {
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+}
+
 interface Entry {
+  readonly run: RunOfThread;
   readonly records: ReadonlyArray<RunRecord>;
   readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
   readonly done: Deferred.Deferred<void, DurabilityError>;
@@ -49,7 +57,23 @@ export interface JournalWriter {
   readonly durability: RunDurability["Service"];
   /** The run's records as this process knows them: what was claimed, and every append since. */
   readonly records: () => ReadonlyArray<RunRecord>;
+  /** Writes records of another run of the thread, which no claim can reach while this one has it. */
+  readonly recordOther: (
+    run: RunOfThread,
+    records: ReadonlyArray<RunRecord>,
+  ) => Effect.Effect<void, DurabilityError>;
 }
+
+/** Entries in their order, those of one run that stand together in one append. */
+const byRun = (entries: ReadonlyArray<Entry>): ReadonlyArray<ReadonlyArray<Entry>> => {
+  const groups: Array<Array<Entry>> = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    if (last?.[0]?.run.runId === entry.run.runId) last.push(entry);
+    else groups.push([entry]);
+  }
+  return groups;
+};
 
 export const makeJournalWriter = (
   claim: Claim,
@@ -69,15 +93,17 @@ export const makeJournalWriter = (
 
     const write = Effect.fnUntraced(function* (entries: ReadonlyArray<Entry>) {
       if (state.refused !== undefined) return yield* state.refused;
+      const run = entries[0]?.run ?? claim;
+      const isOwn = run.runId === claim.runId;
       const records = entries.flatMap((entry) => entry.records);
-      const events = state.soft.splice(0);
+      const events = isOwn ? state.soft.splice(0) : [];
       const nonce = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER);
       const receipt = yield* journal
         .append({
           tenantId: claim.tenantId,
           threadId: claim.threadId,
-          runId: claim.runId,
-          agentId: claim.agentId,
+          runId: run.runId,
+          agentId: run.agentId,
           epoch: claim.epoch,
           expectedTail: state.tail,
           // Unique to this append and kept for every retry of it (PG-02).
@@ -93,7 +119,7 @@ export const makeJournalWriter = (
           }),
         );
       state.tail = receipt.tail;
-      state.records.push(...records);
+      if (isOwn) state.records.push(...records);
       // A replayed answer tells the time of the first try, not of now.
       if (!receipt.replayed)
         state.clockOffset = receipt.recordedAt - (yield* Clock.currentTimeMillis);
@@ -112,17 +138,30 @@ export const makeJournalWriter = (
           for (const entry of entries) yield* Deferred.done(entry.done, exit);
         }),
       );
-    yield* Queue.takeAll(queue).pipe(Effect.flatMap(writeAll), Effect.forever, Effect.forkScoped);
+    yield* Queue.takeAll(queue).pipe(
+      // Whole: an entry that was taken is always answered.
+      Effect.flatMap((entries) =>
+        Effect.uninterruptible(Effect.forEach(byRun(entries), writeAll, { discard: true })),
+      ),
+      Effect.forever,
+      Effect.forkScoped,
+    );
 
-    const record: RunDurability["Service"]["record"] = (records, diagnostics = []) =>
+    const recordOf = (
+      run: RunOfThread,
+      records: ReadonlyArray<RunRecord>,
+      diagnostics: ReadonlyArray<DiagnosticToStore>,
+    ): Effect.Effect<void, DurabilityError> =>
       // Not interruptible: whoever goes on after an interruption must know what was written.
       Effect.uninterruptible(
         Effect.gen(function* () {
           const done = yield* Deferred.make<void, DurabilityError>();
-          yield* Queue.offer(queue, { records, diagnostics, done });
+          yield* Queue.offer(queue, { run, records, diagnostics, done });
           return yield* Deferred.await(done);
         }),
       );
+    const record: RunDurability["Service"]["record"] = (records, diagnostics = []) =>
+      recordOf(claim, records, diagnostics);
 
     const flushSoft = Effect.suspend(() => (state.soft.length === 0 ? Effect.void : record([])));
     yield* flushSoft.pipe(
@@ -135,6 +174,7 @@ export const makeJournalWriter = (
 
     return {
       records: () => state.records,
+      recordOther: (run, records) => recordOf(run, records, []),
       durability: RunDurability.of({
         record,
         emit: (event) =>

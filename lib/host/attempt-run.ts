@@ -73,14 +73,53 @@ const contextOf = (
 const holdsAbort = (records: ReadonlyArray<RunRecord>): boolean =>
   records.some((record) => record._tag === "AbortRequested");
 
-/** Completes once an abort of this run is stored; looks again whenever the bell rings. */
+/** Ends queued runs of the thread that were aborted before anything of them happened: this owner alone can write (DU-12). */
+const settleQueued = Effect.fnUntraced(function* (
+  claim: Claim,
+  agent: RegisteredAgent,
+  host: AttemptHost,
+  writer: JournalWriter,
+): Effect.fn.Return<void, DurabilityError, SubmissionLedger> {
+  const ledger = yield* SubmissionLedger;
+  for (const queued of yield* ledger.abortedBeforeStart(claim)) {
+    const { abort, agentId, input, requester, runId, submissionId } = queued;
+    yield* writer.recordOther({ runId, agentId }, [
+      {
+        _tag: "RunOpened",
+        runId,
+        submissionId,
+        agentId,
+        definitionDigest: agent.definitionDigest,
+        modelId: host.modelId,
+        input,
+        requester,
+      },
+      abort,
+      {
+        _tag: "RunSettled",
+        runId,
+        submissionId,
+        outcome: "aborted",
+        finishReason: "aborted",
+        failure: { errorTag: "RunAborted", message: abort.reason },
+      },
+    ]);
+  }
+});
+
+/** Completes once an abort of this run is stored; looks again whenever the bell rings, and at what is queued behind it. */
 const awaitAbort = Effect.fnUntraced(function* (
   claim: Claim,
+  agent: RegisteredAgent,
+  host: AttemptHost,
+  writer: JournalWriter,
   bell: Bell,
 ): Effect.fn.Return<ReadonlyArray<RunRecord>, never, SubmissionLedger> {
   const ledger = yield* SubmissionLedger;
   for (;;) {
     const rung = yield* bell.listen;
+    // Trouble with the store is met by the attempt itself; what is queued waits for the next look.
+    yield* Effect.ignore(settleQueued(claim, agent, host, writer));
     const waiting = yield* ledger
       .undelivered({ tenantId: claim.tenantId, runId: claim.runId })
       .pipe(Effect.orElseSucceed((): ReadonlyArray<RunRecord> => []));
@@ -163,7 +202,10 @@ export const attemptRun = (
           _tag: "ended" as const,
           end,
         })),
-        Effect.map(awaitAbort(claim, bell), (records) => ({ _tag: "abort" as const, records })),
+        Effect.map(awaitAbort(claim, agent, host, writer, bell), (records) => ({
+          _tag: "abort" as const,
+          records,
+        })),
       ).pipe(
         // The abort was stored in the moment before the settlement: it wins (Z-05, DU-12).
         Effect.catchTag("AbortPending", () =>

@@ -11,7 +11,7 @@ import { IdempotencyConflict } from "#lib/contract/errors.ts";
 import { AgentId, Digest, RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
-import { Actor } from "#lib/contract/records.ts";
+import { AbortRequested, Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger, type AdmitRequest, type Claim } from "#lib/durable/SubmissionLedger.ts";
 import type { StoreError } from "#lib/durable/StoreError.ts";
 import { columnName, columnText, Int8, JsonText } from "#server/postgres/columns.ts";
@@ -62,6 +62,17 @@ type ClaimPlace = typeof ClaimPlace.Type;
 
 const RunOfRow = Schema.Struct({ run_id: Schema.String });
 const decodeRecord = Schema.decodeUnknownResult(RecordRow);
+
+const AbortedRow = Schema.Struct({
+  submission_id: SubmissionId,
+  run_id: RunId,
+  agent_id: AgentId,
+  input: JsonText(Schema.Json),
+  requester_kind: Actor.fields.kind,
+  requester_id: Schema.String,
+  requester_name: Schema.String,
+  abort: JsonText(AbortRequested),
+});
 
 const DueRow = Schema.Struct({ tenant_id: TenantId, thread_id: ThreadId });
 
@@ -230,6 +241,39 @@ const make = Effect.gen(function* () {
     ).pipe(Effect.asVoid),
   );
 
+  const findAborted = SqlSchema.findAll({
+    Request: Schema.Struct({ tenantId: Schema.String, threadId: Schema.String }),
+    Result: AbortedRow,
+    execute: ({ tenantId, threadId }) => sql`
+      SELECT s.submission_id, s.run_id, s.agent_id, s.input, s.requester_kind, s.requester_id,
+        s.requester_name, json_build_object('_tag', 'AbortRequested', 'runId', b.run_id,
+          'actor', json_build_object('kind', b.actor_kind, 'id', b.actor_id, 'name', b.actor_name),
+          'reason', b.reason,
+          'requestedAt', floor(extract(epoch FROM b.requested_at) * 1000)::bigint)::text AS abort
+      FROM submissions s
+      JOIN abort_requests b ON b.tenant_id = s.tenant_id AND b.run_id = s.run_id
+      JOIN runs r ON r.tenant_id = s.tenant_id AND r.run_id = s.run_id
+      WHERE s.tenant_id = ${tenantId} AND s.thread_id = ${threadId} AND s.state = 'ready'
+        AND b.delivered_at IS NULL AND r.state = 'queued'
+      ORDER BY s.queue_sequence LIMIT 100`,
+  });
+
+  const abortedBeforeStart = Effect.fn("SubmissionLedger.abortedBeforeStart")(
+    (request: Request<"abortedBeforeStart">) =>
+      transition("SubmissionLedger.abortedBeforeStart", findAborted(request)).pipe(
+        Effect.map((rows) =>
+          rows.map((row) => ({
+            submissionId: row.submission_id,
+            runId: row.run_id,
+            agentId: row.agent_id,
+            input: row.input,
+            requester: { kind: row.requester_kind, id: row.requester_id, name: row.requester_name },
+            abort: row.abort,
+          })),
+        ),
+      ),
+  );
+
   const findDue = SqlSchema.findAll({
     Request: Schema.Int,
     Result: DueRow,
@@ -276,6 +320,7 @@ const make = Effect.gen(function* () {
     admit,
     claim,
     undelivered,
+    abortedBeforeStart,
     postpone,
     due,
     abort,
