@@ -33,7 +33,7 @@ import { effectiveConcurrency } from "#lib/scheduling/effective-concurrency.ts";
 import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { RunToolVisibility } from "#lib/tool-exposure.ts";
 import * as Result from "effect/Result";
-import { makeEphemeralDurability } from "./ephemeral-durability.ts";
+import { makeEphemeralDurability, type Observe } from "./ephemeral-durability.ts";
 import { currentModelCodec } from "./ModelCodec.ts";
 import { interpret, type RunEnd } from "./RunLoop.ts";
 import type { RunContext } from "./RunContext.ts";
@@ -206,9 +206,7 @@ export const run = <
   input: Input["Type"],
   options: RunOptions<E, R> = {},
 ): Effect.Effect<RunResult<Output["Type"]>, RunError<Tools, E>, RunServices<Tools, R>> =>
-  Effect.flatMap(makeId("run"), (id) =>
-    observed(agent, input, options, RunId.make(id), () => Effect.void),
-  );
+  Effect.flatMap(makeId("run"), (id) => observed(agent, input, options, RunId.make(id), undefined));
 
 const observed = <
   Input extends DataSchema,
@@ -221,11 +219,12 @@ const observed = <
   input: Input["Type"],
   options: RunOptions<E, R>,
   runId: RunId,
-  observe: (event: RunEvent) => Effect.Effect<void>,
+  observe: Observe | undefined,
 ): Effect.Effect<RunResult<Output["Type"]>, RunError<Tools, E>, RunServices<Tools, R>> =>
   Effect.gen(function* () {
+    const show = observe ?? (() => Effect.void);
     const context = yield* prepare(agent, input, options, runId).pipe(
-      Effect.onError((cause) => observe(notStarted(cause))),
+      Effect.onError((cause) => show(notStarted(cause))),
     );
     const resolver = options.approval ?? (yield* ApprovalResolver);
     const failures: Array<AgentError.ApprovalPolicyError> = [];
@@ -238,7 +237,7 @@ const observed = <
       Effect.orDie,
       Effect.onExit((exit) =>
         Exit.isFailure(exit)
-          ? observe(Cause.hasInterruptsOnly(exit.cause) ? { _tag: "RunInterrupted" } : defectEvent)
+          ? show(Cause.hasInterruptsOnly(exit.cause) ? { _tag: "RunInterrupted" } : defectEvent)
           : Effect.void,
       ),
     );

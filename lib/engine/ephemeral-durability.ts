@@ -68,23 +68,29 @@ const decisionEvents = (record: RunRecord): ReadonlyArray<RunEvent> =>
       ]
     : [];
 
+/** Shows one event of a run. */
+export type Observe = (event: RunEvent) => Effect.Effect<void>;
+
 /**
- * @param observe must not wait: a slow reader never holds a run back (B-10)
+ * @param observe must not wait: a slow reader never holds a run back (B-10); absent, no event is even made
  * @param onResolverFailure hears why the resolver could not answer, in its own type (A-10)
  */
 export const makeEphemeralDurability = (
-  observe: (event: RunEvent) => Effect.Effect<void>,
+  observe: Observe | undefined,
   resolver: ApprovalResolverShape,
   onResolverFailure: (failure: ApprovalPolicyError) => void,
 ): RunDurability["Service"] =>
   RunDurability.of({
-    record: (records) =>
-      Effect.forEach(
-        records.flatMap((record) => [...decisionEvents(record), ...eventsOf(record)]),
-        observe,
-        { discard: true },
-      ),
-    emit: observe,
+    record:
+      observe === undefined
+        ? () => Effect.void
+        : (records) =>
+            Effect.forEach(
+              records.flatMap((record) => [...decisionEvents(record), ...eventsOf(record)]),
+              observe,
+              { discard: true },
+            ),
+    emit: observe ?? (() => Effect.void),
     answers: answersBy(resolver, onResolverFailure),
     noteToolExposure: () => Effect.void,
     postponesPassing: false,

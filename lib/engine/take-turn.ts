@@ -119,7 +119,7 @@ export const takeTurn = Effect.fnUntraced(function* (
     turn,
     response: response.response,
     text: response.text,
-    calls: response.calls.map((call, index) => undecodedCall(context, call, index)),
+    calls: more.calls ?? response.calls.map((call, index) => undecodedCall(context, call, index)),
     rejections: [],
     exposure: exposure.success,
     finishReason: response.finishReason,

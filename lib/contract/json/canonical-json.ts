@@ -1,6 +1,7 @@
 import * as Result from "effect/Result";
 import type { Json } from "./json.ts";
 import { JsonValueInvalid, walkJson } from "./json-walk.ts";
+import { shallowText } from "./shallow-json.ts";
 
 export { JsonValueInvalid } from "./json-walk.ts";
 
@@ -16,6 +17,11 @@ export { JsonValueInvalid } from "./json-walk.ts";
  * @returns the text, or `JsonValueInvalid` with the path of the first value that is not JSON
  */
 export const encodeCanonicalJson = (value: unknown): Result.Result<string, JsonValueInvalid> => {
+  const text = shallowText(value);
+  return text === undefined ? walkText(value) : Result.succeed(text);
+};
+
+const walkText = (value: unknown): Result.Result<string, JsonValueInvalid> => {
   const chunks: Array<string> = [];
   // True where the next value or key is the first of its container.
   let first = true;

@@ -1,6 +1,7 @@
 import * as Result from "effect/Result";
 import type { Json } from "./json.ts";
 import { type JsonValueInvalid, walkJson } from "./json-walk.ts";
+import { shallowCopy } from "./shallow-json.ts";
 
 /**
  * A fresh, plain copy of an encoded value as JSON data, detached from whatever object a handler still
@@ -11,6 +12,11 @@ import { type JsonValueInvalid, walkJson } from "./json-walk.ts";
  * @returns the copy, or `JsonValueInvalid` with the path of the first value that is not JSON
  */
 export const toJson = (value: unknown): Result.Result<Json, JsonValueInvalid> => {
+  const copy = shallowCopy(value);
+  return copy === undefined ? walkCopy(value) : Result.succeed(copy);
+};
+
+const walkCopy = (value: unknown): Result.Result<Json, JsonValueInvalid> => {
   const open: Array<{ readonly container: Array<Json> | Record<string, Json>; key: string }> = [];
   let root: Json = null;
   const place = (child: Json): void => {
