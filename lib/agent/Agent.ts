@@ -20,10 +20,18 @@ import {
   type ToolExposureConfig,
   type ToolExposureOptions,
 } from "#lib/tool-exposure.ts";
+import { requiresHandler } from "./inspect-tools.ts";
 import { resolveRunPolicy, type RunPolicy, type RunPolicyOptions } from "./policy.ts";
 
 /** A codec whose services are none: inputs and outputs cross process boundaries. */
 export type DataSchema<Type = unknown> = Schema.ConstraintCodec<Type, unknown>;
+
+/** The tool through which an agent answers (X-06, X-16). */
+export interface CompletionTool {
+  readonly toolName: string;
+  /** Text is no answer: the tool is in every request, and the model must call something in each. */
+  readonly required: boolean;
+}
 
 /** An agent as declared; equal definitions have equal digests (DU-19). */
 export interface Definition<
@@ -41,6 +49,8 @@ export interface Definition<
   readonly toolExposure: ToolExposureConfig | undefined;
   /** How long approval requests stay open where the tool says nothing (A-07); absent: 24 hours. */
   readonly approvalExpiresAfter: Duration.Input | "never" | undefined;
+  /** Absent: the final text is the answer. */
+  readonly completion: CompletionTool | undefined;
 }
 
 /** A definition with the layer that builds its handlers: what a durable host registers. */
@@ -71,12 +81,23 @@ export interface AgentOptions<
   readonly policy?: RunPolicyOptions;
   /** How long approval requests of tools without an expiry of their own stay open; default 24 hours (A-07). */
   readonly approvalExpiresAfter?: Duration.Input | "never";
+  /**
+   * The tool whose successful call is the answer, in place of a final text: its
+   * encoded result is read as `output` once its whole batch is complete, and of
+   * several the last in declaration order. It is an ordinary tool otherwise, under
+   * approval and policy, and all that a constrained last answer may call (X-16).
+   * With `required` a text is no answer; default false.
+   */
+  readonly completion?: {
+    readonly toolName: keyof Tools & string;
+    readonly required?: boolean;
+  };
 }
 
 /**
  * Defines an agent. A definition that contradicts itself is a bug of its author
  * and is thrown at once as `AgentDefinitionError`: an unregistered initial tool
- * (X-02), a discovery tool that is not readonly (D-15), programmatic tools that do
+ * (X-02), a completion that no handler here runs, a discovery tool that is not readonly (D-15), programmatic tools that do
  * not fit (CM-01), a policy out of bounds.
  *
  * @param name 1 to 128 characters of `[A-Za-z0-9._~-]`
@@ -124,8 +145,28 @@ export const make = <
     toolkit: options.toolkit,
     policy: Result.getOrThrow(resolveRunPolicy(name, options.policy ?? {})),
     approvalExpiresAfter: options.approvalExpiresAfter,
+    completion: Result.getOrThrow(completionOf(name, tools, options.completion)),
     toolExposure: Result.getOrThrow(resolveExposureConfig(name, tools, options.toolExposure)),
   };
+};
+
+const completionOf = (
+  agentName: string,
+  tools: Record<string, Tool.Any>,
+  option: { readonly toolName: string; readonly required?: boolean } | undefined,
+): Result.Result<CompletionTool | undefined, AgentDefinitionError> => {
+  if (option === undefined) return Result.succeed(undefined);
+  const { required = false, toolName } = option;
+  const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+  if (tool !== undefined && requiresHandler(tool) && !isDiscoveryTool(tool))
+    return Result.succeed({ toolName, required });
+  return Result.fail(
+    new AgentDefinitionError({
+      agentName,
+      toolName,
+      message: `The completion of agent ${agentName} must be a tool of its toolkit that a handler runs and that selects no tools; ${JSON.stringify(toolName)} is not.`,
+    }),
+  );
 };
 
 /** Joins a definition to its handlers for a durable host. */

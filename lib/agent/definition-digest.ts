@@ -95,6 +95,7 @@ const computeDefinitionDigest = (definition: Definition): Digest =>
       input: jsonSchemaOf(definition.input),
       output: jsonSchemaOf(definition.output),
       policy: { ...definition.policy },
+      ...(definition.completion === undefined ? {} : { completion: { ...definition.completion } }),
       exposure: definition.toolExposure === undefined ? null : { ...definition.toolExposure },
       tools: Object.values(definition.toolkit.tools).map((tool) => [tool.name, toolDigestOf(tool)]),
     }),

@@ -208,6 +208,8 @@ export const ToolCallSettled = Schema.TaggedStruct("ToolCallSettled", {
   failure: Schema.optionalKey(FailureSummary),
   /** Names a discovery tool selected, taken before the result was bounded. */
   selection: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The call is the run's answer: its result is the output once the batch is complete. */
+  completes: Schema.optionalKey(Schema.Literal(true)),
   /** UTF-8 bytes of the encoded result before bounding. */
   originalBytes: Schema.Int,
   source: Schema.Literals([

@@ -43,8 +43,13 @@ export type NextAct =
       readonly calls: ReadonlyArray<CallEvidence>;
     }
   | { readonly _tag: "Suspend"; readonly waitingFor: "approval" | "unknown" }
-  /** The last turn holds the answer; it is decoded and the run completes. */
-  | { readonly _tag: "Answer"; readonly turn: TurnEvidence }
+  /** The last turn holds the answer, in a result or in its text; it is decoded and the run completes. */
+  | {
+      readonly _tag: "Answer";
+      readonly turn: TurnEvidence;
+      /** The call whose result is the answer; absent: the text is (X-16). */
+      readonly completion: CallEvidence | undefined;
+    }
   /** `inDoubt` are recorded unknown before the settlement (DU-09). */
   | {
       readonly _tag: "Settle";
@@ -102,8 +107,10 @@ const decideTurn = (turn: TurnEvidence, attempt: number): NextAct => {
   );
   const inner = openInner(turn);
   if (open.length === 0 && inner.length === 0) {
-    return turn.calls.every((call) => call.declared.providerExecuted)
-      ? { _tag: "Answer", turn }
+    // The last in declaration order, as with selections (X-11, R30).
+    const completion = turn.calls.findLast((call) => call.settled?.completes === true);
+    return completion !== undefined || turn.calls.every((call) => call.declared.providerExecuted)
+      ? { _tag: "Answer", turn, completion }
       : { _tag: "AskModel", turn: turn.recorded.turn + 1 };
   }
   if (open.some(awaitsDecision)) return { _tag: "Suspend", waitingFor: "approval" };

@@ -34,8 +34,8 @@ export interface ModelRequest {
   readonly tools: Readonly<Record<string, Tool.Any>>;
   readonly exposure: ExposureSnapshot;
   readonly codec: ModelCodec["Service"];
-  /** The last answer: tools may be described, none may be called (T-16, F-14). */
-  readonly forbidTools: boolean;
+  /** Whether tools may, must or must not be called (T-16). */
+  readonly toolChoice: LanguageModel.ToolChoice<string>;
   readonly onText: (text: string) => Effect.Effect<void>;
 }
 
@@ -134,7 +134,7 @@ export const askModel = (
       const parts = LanguageModel.streamText({
         prompt: Prompt.make(request.messages),
         toolkit,
-        toolChoice: request.forbidTools || exposed.length === 0 ? "none" : "auto",
+        toolChoice: request.toolChoice,
         disableToolCallResolution: true,
       }) as Stream.Stream<Response.AnyPart, AiError.AiError, LanguageModel.LanguageModel>;
       return yield* parts.pipe(

@@ -35,7 +35,7 @@ import { reportRecovered } from "./report-recovered.ts";
 import { checkEvidence } from "./stored-calls.ts";
 import { takeTurn } from "./take-turn.ts";
 import { budgetSettlement, failedSettlement, settlementRecords } from "./settlement-records.ts";
-import { countCalls, planTurn } from "./turn-plan.ts";
+import { countCalls, planTurn, usedBefore } from "./turn-plan.ts";
 
 export type RunEnd =
   /** `cause` is the live failure, which an ephemeral caller gets back as it was (F-01). */
@@ -179,7 +179,7 @@ const act = (
       return suspend(context, state, durability, next.waitingFor, activeMillis);
     case "Answer":
       return Effect.gen(function* () {
-        const answered = yield* answerRecords(context, state.evidence, next.turn);
+        const answered = yield* answerRecords(context, state.evidence, next);
         state.cause = answered.cause;
         yield* durability.record(answered.records);
         return undefined;
@@ -282,9 +282,8 @@ const execute = Effect.fnUntraced(function* (
   activeMillis: number,
 ): Effect.fn.Return<RunEnd | undefined, DurabilityError, RunDurability> {
   const used = countCalls(state.evidence);
-  const end = yield* Effect.result(
-    executeBatch(context, next.turn, next.calls, activeMillis, used),
-  );
+  const usedMillis = usedBefore(next.turn, context.definition.policy, activeMillis);
+  const end = yield* Effect.result(executeBatch(context, next.turn, next.calls, usedMillis, used));
   if (end._tag === "Failure") {
     return end.failure instanceof EvidenceCorrupt
       ? yield* settleCorrupt(context, state, durability, end.failure)

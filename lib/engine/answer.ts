@@ -7,23 +7,24 @@ import type { Json } from "#lib/contract/json/json.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
-import type { RunEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import type { CallEvidence, RunEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { exhaustedBudget, exhaustedTime } from "./turn-plan.ts";
 import type { RunContext } from "./RunContext.ts";
 
+/** A final text is JSON of the output's encoded side, or the text itself where that side is a string. */
+const readings = (text: string): ReadonlyArray<unknown> => {
+  const parsed = parseJson(text.trim());
+  return Result.isSuccess(parsed) ? [parsed.success, text] : [text];
+};
+
 /**
- * Decodes the final text as the agent's output: JSON of its encoded side, or the
- * text itself where that side is a string. The stored output is encoded again,
- * so that equal outputs are equal records.
+ * Decodes an answer as the agent's output, by the first reading that fits. The
+ * stored output is encoded again, so that equal outputs are equal records.
  */
 const decodeAnswer = Effect.fnUntraced(function* (
   context: RunContext,
-  text: string,
+  candidates: ReadonlyArray<unknown>,
 ): Effect.fn.Return<Result.Result<Json, string>> {
-  const parsed = parseJson(text.trim());
-  const candidates: ReadonlyArray<unknown> = Result.isSuccess(parsed)
-    ? [parsed.success, text]
-    : [text];
   let first: string | undefined;
   for (const candidate of candidates) {
     const decoded = yield* Effect.result(
@@ -43,11 +44,28 @@ const decodeAnswer = Effect.fnUntraced(function* (
   return Result.fail((first ?? "The answer is not the output that was declared.").slice(0, 1_000));
 });
 
-/** The settlement of a run whose last turn declares no call. */
+/** What the run answers with: the completion call's result, or its final text where no call is required (X-16). */
+const answerOf = (
+  context: RunContext,
+  { completion, turn }: Answer,
+): Effect.Effect<Result.Result<Json, string>> => {
+  if (completion !== undefined) return decodeAnswer(context, [completion.settled?.result ?? null]);
+  const { completion: tool } = context.definition;
+  return tool?.required === true
+    ? Effect.succeed(Result.fail(`it is text, and only a call of ${tool.toolName} answers.`))
+    : decodeAnswer(context, readings(turn.recorded.text));
+};
+
+interface Answer {
+  readonly turn: TurnEvidence;
+  readonly completion: CallEvidence | undefined;
+}
+
+/** The settlement of a run whose last turn holds its answer. */
 export const answerRecords = Effect.fnUntraced(function* (
   context: RunContext,
   evidence: RunEvidence,
-  turn: TurnEvidence,
+  next: Answer,
 ): Effect.fn.Return<{
   readonly records: ReadonlyArray<RunRecord>;
   readonly cause: Cause.Cause<unknown> | undefined;
@@ -57,8 +75,8 @@ export const answerRecords = Effect.fnUntraced(function* (
     runId: context.runId,
     submissionId: context.submissionId,
   } as const;
-  const answer = yield* decodeAnswer(context, turn.recorded.text);
-  const exhausted = turn.recorded.finalAnswerFor;
+  const answer = yield* answerOf(context, next);
+  const exhausted = next.turn.recorded.finalAnswerFor;
   if (Result.isSuccess(answer)) {
     return {
       cause: undefined,

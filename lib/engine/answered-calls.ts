@@ -2,6 +2,7 @@ import { deniedResult, expiredResult } from "#lib/approval/result-text.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { sourceOfResolution } from "#lib/durable/rule-actors.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import { completesRun } from "./completion.ts";
 import type { RunContext } from "./RunContext.ts";
 import { settledRejection, settledResolved, settledUnapproved } from "./settle-call.ts";
 
@@ -23,6 +24,7 @@ export const answeredRecords = (
       resultBytes: context.resultBytes,
       endedAt: now,
       isInner: call.declared.parentCallId !== undefined,
+      completes: completesRun(context, call.declared),
     };
     // Stored with its response as a rule; a store that keeps only the rejection gives the same result again (F-08, F-09).
     if (call.rejection !== undefined) return [settledRejection(base, call.rejection.encodedError)];

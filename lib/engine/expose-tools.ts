@@ -5,6 +5,7 @@ import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { RunEvidence } from "#lib/durable/run-state.ts";
 import { type ActiveSelection, resolveExposure } from "#lib/exposure/resolve-exposure.ts";
 import { selectionAfterBatch } from "#lib/exposure/select.ts";
+import { completionExposure } from "./completion.ts";
 import type { RunContext } from "./RunContext.ts";
 
 /** What visibility leaves today; undefined when no filter is installed. */
@@ -55,6 +56,6 @@ export const exposeTools = (
       selection: activeSelection(context, evidence),
       eligible,
       codecTransformer: context.codec.transformer,
-      ...(isFinalAnswer ? { restrictTo: [] } : {}),
+      ...completionExposure(context.definition.completion, isFinalAnswer),
     }),
   );

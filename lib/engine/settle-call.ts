@@ -21,23 +21,34 @@ export interface SettlementBase {
   readonly startedAt?: number;
   /** A program made the call: its failures go back to the program (CM-07). */
   readonly isInner?: boolean;
+  /** A success of it is the run's answer, which is kept whole as outputs are. */
+  readonly completes?: boolean;
 }
+
+/** Most UTF-8 bytes of an answer: what one stored value may have (PG-06). */
+const maxAnswerBytes = 1_048_576;
 
 const returnedTo = (call: SettlementBase) =>
   call.isInner === true ? ("returned-to-caller" as const) : ("returned-to-model" as const);
 
-const base = (call: SettlementBase, result: Json) => ({
+const base = (call: SettlementBase, result: Json, maxBytes = call.resultBytes) => ({
   _tag: "ToolCallSettled" as const,
   runId: call.runId,
   turn: call.turn,
   callId: call.callId,
   toolName: call.toolName,
-  result: boundResult(result, call.resultBytes),
+  result: boundResult(result, maxBytes),
   originalBytes: utf8ByteLength(canonicalJson(result)),
   endedAt: call.endedAt,
   ...(call.startedAt === undefined ? {} : { startedAt: call.startedAt }),
   ...(call.failureMode === undefined ? {} : { failureMode: call.failureMode }),
 });
+
+/** A success, kept whole where it is the answer. */
+const success = (call: SettlementBase, result: Json) =>
+  call.completes === true
+    ? { ...base(call, result, maxAnswerBytes), completes: true as const }
+    : base(call, result);
 
 /** The handler's success; the selection was taken before the result is bounded here. */
 export const settledSuccess = (
@@ -45,7 +56,7 @@ export const settledSuccess = (
   result: Json,
   selection: ReadonlyArray<string> | undefined,
 ): Settled => ({
-  ...base(call, result),
+  ...success(call, result),
   kind: "succeeded",
   isFailure: false,
   source: "handler",
@@ -149,7 +160,7 @@ export const settledResolved = (
   result: Json,
   isFailure: boolean,
 ): Settled => ({
-  ...base(call, result),
+  ...(isFailure ? base(call, result) : success(call, result)),
   kind: isFailure ? "failed" : "succeeded",
   isFailure,
   source,

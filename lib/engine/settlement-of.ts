@@ -7,6 +7,7 @@ import type { RecordOf } from "#lib/contract/records.ts";
 import { unknownIdOf } from "#lib/durable/derived-ids.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { BatchFailure } from "./call-inside.ts";
+import { completesRun } from "./completion.ts";
 import { diagnose } from "./diagnose.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type ExecutedCall, positionOf, type ReadyCall } from "./run-handler.ts";
@@ -67,6 +68,7 @@ export const settlementOf = (
     failureMode: call.tool.failureMode,
     resultBytes: context.resultBytes,
     isInner: declared.parentCallId !== undefined,
+    completes: completesRun(context, declared),
     startedAt,
     endedAt,
   };

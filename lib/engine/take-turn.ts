@@ -27,6 +27,7 @@ import type { RunEvidence } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { effectiveDigest, gateBatch, type GatedBatch } from "./ApprovalGate.ts";
+import { toolChoiceOf } from "./completion.ts";
 import { conversation } from "./conversation.ts";
 import { exposeTools } from "./expose-tools.ts";
 import type { RawCall } from "./model-response.ts";
@@ -106,7 +107,7 @@ export const takeTurn = Effect.fnUntraced(function* (
       tools: definition.toolkit.tools,
       exposure: exposure.success,
       codec: context.codec,
-      forbidTools: plan._tag === "final-answer",
+      toolChoice: toolChoiceOf(definition.completion, plan, exposure.success),
       onText: makeTextObserver(turn, durability.emit),
     }).pipe(Effect.timeoutOption(timeToAnswer(plan, definition.policy, activeMillis))),
   );
@@ -140,7 +141,7 @@ export const takeTurn = Effect.fnUntraced(function* (
       : refusedTurn(plan, checked.failure, recorded);
   }
   const now = yield* durability.now;
-  if (exceedsCallBudget(context, evidence, response)) {
+  if (plan._tag === "ordinary" && exceedsCallBudget(context, evidence, response)) {
     return {
       _tag: "recorded",
       records: overBudget(context, turn, response.response, checked.success, recorded, now),

@@ -5,7 +5,7 @@
 import * as Duration from "effect/Duration";
 import { AgentBudgetExceeded, AgentRepeatedFailureError } from "#lib/agent-error.ts";
 import type { RunPolicy } from "#lib/agent/policy.ts";
-import type { CallEvidence, RunEvidence } from "#lib/durable/run-state.ts";
+import type { CallEvidence, RunEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 
 export type Budget = "turns" | "toolCalls" | "duration";
 
@@ -69,6 +69,12 @@ export const exhaustedTime = (
 
 /** A last answer is asked for when time may be used up already; it gets this much of its own (F-14). */
 const finalAnswerMillis = 60_000;
+
+/** The active time that a batch finds used; the completion call of a last answer has its own time too (F-14, X-16). */
+export const usedBefore = (turn: TurnEvidence, policy: RunPolicy, activeMillis: number): number =>
+  turn.recorded.finalAnswerFor === undefined
+    ? activeMillis
+    : Math.min(activeMillis, policy.maxDurationMillis - finalAnswerMillis);
 
 /** How long the model may take for its answer: what is left of the run's active time (RT-01). */
 export const timeToAnswer = (

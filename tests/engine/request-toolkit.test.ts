@@ -178,7 +178,7 @@ for (const wire of wires) {
           tools,
           exposure: snapshot,
           codec: wire.codec,
-          forbidTools: false,
+          toolChoice: "auto",
           onText: () => Effect.void,
         }).pipe(Effect.provide(wire.model(url))),
       );
