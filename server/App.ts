@@ -32,6 +32,7 @@ import { modelLayer } from "#server/model/Models.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
 import { packageRoot } from "#server/package-root.ts";
 import * as Database from "#server/postgres/Database.ts";
+import { ensureTenantRole } from "#server/postgres/tenant-role.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { portsLayer } from "#server/postgres/ports.ts";
 
@@ -176,6 +177,7 @@ const notesOf = Effect.gen(function* () {
 
 const listening = Effect.gen(function* () {
   const { host, port, adminToken, publicUrl } = yield* ServerConfig;
+  yield* ensureTenantRole;
   const invitation = yield* seedInstallation(adminToken);
   const pages = yield* nextPages({ folder: packageRoot, development, host, port });
   const services = yield* Effect.context<ApiServices>();

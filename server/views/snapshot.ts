@@ -41,21 +41,25 @@ export const orStoreUnavailable = <A, E, R>(
     );
   });
 
-/** Names the tenant for the database's own row policies, in the transaction that runs now (PG-05). */
+/**
+ * Puts the transaction that runs now under the database's own row policies: it sees
+ * and changes rows of this tenant only, in a role that owns nothing (PG-05).
+ */
 export const actForTenant = (tenantId: TenantId) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql`SELECT set_config('effect_agent.tenant', ${tenantId}, true)`,
-  );
+  Effect.flatMap(SqlClient, (sql) => sql`SELECT act_for_tenant(${tenantId})`);
 
-/** Runs the reads in one REPEATABLE READ, READ ONLY transaction that can see this tenant only (PG-05). */
+/**
+ * Runs the reads in one REPEATABLE READ, READ ONLY transaction. They stay the
+ * owner's, kept apart by their predicates: below a policy PostgreSQL uses no index
+ * for operators that might leak what they compare, which the search of titles needs.
+ */
 export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) =>
   transaction(
     "views.inSnapshot",
     Effect.gen(function* () {
       const sql = yield* SqlClient;
       yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`;
-      yield* actForTenant(tenantId);
+      yield* sql`SELECT set_config('effect_agent.tenant', ${tenantId}, true)`;
       return yield* reads;
     }),
   ).pipe(orStoreUnavailable);

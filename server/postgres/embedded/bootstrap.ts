@@ -46,6 +46,13 @@ export const ensureDatabase = Effect.fn("EmbeddedPostgres.ensureDatabase")(funct
     [],
     false,
   );
+  // What operators' commands run as: it owns nothing, so that row-level security holds for it (0016).
+  const tenantRole = yield* connection.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [
+    "effect_agent_tenant",
+  ]);
+  if (tenantRole.rows.length === 0)
+    yield* connection.query("CREATE ROLE effect_agent_tenant NOLOGIN", [], false);
+  yield* connection.query(`GRANT effect_agent_tenant TO "${application.username}"`, [], false);
   const databases = yield* connection.query("SELECT 1 FROM pg_database WHERE datname = $1", [
     application.database,
   ]);
