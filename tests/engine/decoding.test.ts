@@ -64,6 +64,44 @@ describe("decoding (T-03, T-04, T-15, R35 to R49)", () => {
   }
 
   it.effect(
+    "[T-03][R43] resumed in another process, stored arguments are decoded once, and history keeps what was written",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<unknown> = [];
+        const toolkit = Toolkit.make(When);
+        const layer = toolkit.toLayer({
+          when: (decoded) => Effect.sync(() => (seen.push(decoded), "ok")),
+        });
+        const store = makeStore();
+        // Appends: the start, then the response; the process is lost before the call starts.
+        const lost = yield* attempt(store, agentOf(toolkit), () => layer, {
+          crash: { append: 2, landed: true },
+        });
+        assert.strictEqual(lost._tag, "lost");
+        assert.deepStrictEqual(seen, []);
+        yield* attempt(store, agentOf(toolkit), () => layer);
+        assert.deepStrictEqual(seen, [
+          { count: 7, at: new Date("2026-01-02T00:00:00.000Z"), limit: 10 },
+        ]);
+        const requests = yield* (yield* ScriptedModel).requests;
+        assert.include(JSON.stringify(requests[1]?.encodedPrompt), '"count":"7"');
+      }).pipe(
+        Effect.provide(
+          ScriptedModel.layer([
+            toolCalls([
+              {
+                id: "c1",
+                name: "when",
+                params: { count: "7", at: "2026-01-02T00:00:00.000Z" },
+              },
+            ]),
+            text("done"),
+          ]),
+        ),
+      ),
+  );
+
+  it.effect(
     "[R41] null for an optional key is read as absent by a model without strict mode too",
     () =>
       Effect.gen(function* () {

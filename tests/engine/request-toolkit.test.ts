@@ -172,7 +172,10 @@ for (const wire of wires) {
         contentType: "text/event-stream",
         body: wire.streamed(calls),
       });
-      return yield* Effect.result(
+      return yield* askAt(url);
+    });
+    const askAt = (url: string) =>
+      Effect.result(
         askModel({
           messages: [{ role: "user", content: [{ type: "text", text: "go" }] }],
           tools,
@@ -182,7 +185,6 @@ for (const wire of wires) {
           onText: () => Effect.void,
         }).pipe(Effect.provide(wire.model(url))),
       );
-    });
 
     it.effect(
       "[T-03][F-06][R43] the good call decodes, the bad one is refused by name of its path, and both are in the response",
@@ -247,6 +249,28 @@ for (const wire of wires) {
               [good.id, good.argumentsText],
               ["call_2", '{"id":"W'],
             ],
+          );
+        }),
+    );
+
+    it.effect(
+      "[R58] an event nobody knows loses no call: either both are read, or the response is a typed failure",
+      () =>
+        Effect.gen(function* () {
+          const strange = wire.streamed([good, bad]).split("\n\n");
+          strange.splice(2, 0, 'event: x.new\ndata: {"type":"x.new","index":0,"odd":true}');
+          const { url } = yield* rawEndpoint({
+            contentType: "text/event-stream",
+            body: strange.join("\n\n"),
+          });
+          const asked = yield* askAt(url);
+          if (Result.isFailure(asked)) {
+            assert.include(["AiError", "ModelProtocolError"], asked.failure._tag);
+            return;
+          }
+          assert.deepStrictEqual(
+            asked.success.calls.map(({ callId }) => callId),
+            [good.id, bad.id],
           );
         }),
     );

@@ -141,6 +141,35 @@ describe("runs (RT-01 to RT-04)", () => {
     }),
   );
 
+  it.effect(
+    "[scenario 25][DU-12] an observer that goes away in the middle aborts nothing: the run completes",
+    () =>
+      Effect.gen(function* () {
+        const worker = makeWorker();
+        const result = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const handle = yield* AgentRuntime.start(workerAgent(), "go");
+            const seen = yield* Stream.runCollect(
+              Stream.takeUntil(handle.events, ({ _tag }) => _tag === "ToolCallStarted"),
+            );
+            assert.strictEqual(seen.at(-1)?._tag, "ToolCallStarted");
+            return yield* handle.await;
+          }),
+        ).pipe(
+          Effect.provide([
+            worker.layer,
+            ScriptedModel.layer([
+              toolCalls([{ id: "a", name: "work", params: { millis: 50 } }]),
+              text("done"),
+            ]),
+          ]),
+          inVirtualTime,
+        );
+        assert.strictEqual(result.output, "done");
+        assert.deepStrictEqual(worker.log, ["start a", "end a", "over a"]);
+      }),
+  );
+
   const outputs = [
     [
       "a struct as JSON",
