@@ -29,10 +29,12 @@ export function CallDetail({
   call,
   agentId,
   progress,
+  inside,
 }: {
   call: ToolCallView;
   agentId: string;
   progress: CallProgress | undefined;
+  inside: string | undefined;
 }) {
   const changed =
     call.effectiveParameters !== null &&
@@ -46,17 +48,26 @@ export function CallDetail({
       {changed ? (
         <JsonValue
           value={call.parameters}
-          label="arguments as the model wrote them"
+          label={`arguments as the ${inside === undefined ? "model" : "program"} wrote them`}
           maxHeight={200}
         />
       ) : null}
       {progress === undefined ? null : <Preliminary progress={progress} />}
       <DiscoveryResult call={call} agentId={agentId} />
-      {call.hasResult ? <Result call={call} /> : null}
+      {call.hasResult ? (
+        <Result call={call} reader={inside === undefined ? "model" : "program"} />
+      ) : null}
       <Links call={call} />
       <Facts>
         <Fact name="Call">
-          <code className="break-all">{call.callId}</code>, number {call.index + 1} of its batch
+          <code className="break-all">{call.callId}</code>, number {call.index + 1}{" "}
+          {inside === undefined ? (
+            "of its batch"
+          ) : (
+            <>
+              of those made by the program of <VisibleText text={inside} line />
+            </>
+          )}
           {call.providerExecuted ? ", executed by the model's provider" : ""}
         </Fact>
         <Fact name="Class">{classText[call.executionClass]}</Fact>
@@ -111,12 +122,12 @@ export function CallDetail({
   );
 }
 
-function Result({ call }: { call: ToolCallView }) {
+function Result({ call, reader }: { call: ToolCallView; reader: "model" | "program" }) {
   return (
     <div>
       <JsonValue
         value={call.result}
-        label={call.isFailure ? "failure that the model sees" : "result that the model sees"}
+        label={`${call.isFailure ? "failure" : "result"} that the ${reader} sees`}
       />
       {call.originalBytes === null ? null : (
         <p className="mt-1 text-table text-soft">

@@ -1,6 +1,6 @@
 "use client";
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useNow } from "#components/shell/use-now.ts";
 import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { durationText, secondsText } from "#components/ui/durations.ts";
@@ -19,12 +19,18 @@ export function CallRow({
   progress,
   open,
   onToggle,
+  inside,
+  children,
 }: {
   call: ToolCallView;
   agentId: string;
   progress: CallProgress | undefined;
   open: boolean;
   onToggle: () => void;
+  /** Name of the tool whose program made the call; undefined for the model's own. */
+  inside?: string;
+  /** Drawn below the call: the calls that it made itself. */
+  children?: ReactNode;
 }) {
   const row = useRef<HTMLLIElement>(null);
   const first = useRef(open);
@@ -70,7 +76,10 @@ export function CallRow({
           <VisibleText text={call.failure.message} />
         </p>
       )}
-      {open ? <CallDetail call={call} agentId={agentId} progress={progress} /> : null}
+      {open ? (
+        <CallDetail call={call} agentId={agentId} progress={progress} inside={inside} />
+      ) : null}
+      {children}
     </li>
   );
 }

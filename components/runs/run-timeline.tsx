@@ -95,15 +95,28 @@ function TurnLanes({ turn, scale, end }: { turn: TurnView; scale: Scale; end: nu
         </Track>
       </div>
       <ol aria-label={`Calls of turn ${turn.turn}`}>
-        {turn.calls.map((call) => (
-          <CallLane key={call.callId} call={call} scale={scale} end={end} />
-        ))}
+        {turn.calls.flatMap((call) => [
+          <CallLane key={call.callId} call={call} scale={scale} end={end} />,
+          ...(call.inner ?? []).map((inner) => (
+            <CallLane key={inner.callId} call={inner} scale={scale} end={end} isInner />
+          )),
+        ])}
       </ol>
     </li>
   );
 }
 
-function CallLane({ call, scale, end }: { call: ToolCallView; scale: Scale; end: number }) {
+function CallLane({
+  call,
+  scale,
+  end,
+  isInner = false,
+}: {
+  call: ToolCallView;
+  scale: Scale;
+  end: number;
+  isInner?: boolean;
+}) {
   const url = useUrlState();
   const look = callStateLook[call.state];
   const times = callTimes(call, end);
@@ -121,7 +134,7 @@ function CallLane({ call, scale, end }: { call: ToolCallView; scale: Scale; end:
         onClick={() => url.set({ view: undefined, turn: String(call.turn), call: call.callId })}
         className={`${lane} h-7 w-full text-left text-table hover:bg-raised`}
       >
-        <span className="flex min-w-0 items-center gap-1.5 pl-3">
+        <span className={`flex min-w-0 items-center gap-1.5 ${isInner ? "pl-8" : "pl-3"}`}>
           <StatusBadge look={look} compact />
           <code className="truncate">
             <VisibleText text={call.toolName} line />

@@ -82,7 +82,26 @@ export function TurnBlock({
               progress={snapshot.progress[callKey(turn.turn, call.callId)]}
               open={chosen === call.callId}
               onToggle={() => choose(call.callId)}
-            />
+            >
+              {call.inner === undefined ? null : (
+                <ol
+                  aria-label={`Calls made by ${call.toolName}`}
+                  className="mb-1.5 ml-6 border-l border-line"
+                >
+                  {call.inner.map((inner) => (
+                    <CallRow
+                      key={inner.callId}
+                      call={inner}
+                      inside={call.toolName}
+                      agentId={snapshot.detail.agentId}
+                      progress={snapshot.progress[callKey(turn.turn, inner.callId)]}
+                      open={chosen === inner.callId}
+                      onToggle={() => choose(inner.callId)}
+                    />
+                  ))}
+                </ol>
+              )}
+            </CallRow>
           ))}
         </ol>
       )}

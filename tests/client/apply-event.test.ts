@@ -27,7 +27,7 @@ const withoutAsOf = (detail: { readonly asOf: number }): unknown => ({
 });
 
 describe("apply-event", () => {
-  it("[OP-01] [C064] any replay from any cursor ends in the same run as a fresh load", () => {
+  it("[OP-01] [C064] [CM-02] any replay from any cursor ends in the same run as a fresh load", () => {
     fc.assert(
       fc.property(journey, ({ log, loadedAt, resumedFrom, runId }) => {
         const from = Math.min(loadedAt, resumedFrom);

@@ -31,6 +31,8 @@ interface CallPlan {
   readonly gate: "none" | "approved" | "denied" | "expired" | "open";
   readonly end: "succeeded" | "failed" | "policy" | "unknown" | "running";
   readonly progress: number;
+  /** How the calls end that this one makes itself, where it runs (CM-02). */
+  readonly inner: ReadonlyArray<"succeeded" | "failed" | "policy" | "unknown" | "running">;
 }
 interface RunPlan {
   readonly turns: ReadonlyArray<ReadonlyArray<CallPlan>>;
@@ -41,6 +43,9 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   gate: fc.constantFrom("none", "approved", "denied", "expired", "open"),
   end: fc.constantFrom("succeeded", "failed", "policy", "unknown", "running"),
   progress: fc.integer({ min: 0, max: 3 }),
+  inner: fc.array(fc.constantFrom("succeeded", "failed", "policy", "unknown", "running"), {
+    maxLength: 2,
+  }),
 });
 const runPlan: fc.Arbitrary<RunPlan> = fc.record({
   turns: fc.array(fc.array(callPlan, { maxLength: 4 }), { minLength: 1, maxLength: 3 }),
@@ -91,6 +96,26 @@ const eventsOfCall = (
   events.push({ _tag: "ToolCallStarted", ...call, attempt: 1 });
   for (let step = 0; step < plan.progress; step += 1) {
     events.push({ _tag: "ToolProgress", ...call, index: step, value: step, dropped: 0 });
+  }
+  for (const [place, end] of plan.inner.entries()) {
+    const inner = { turn, callId: `inner-${index}-${place}`, toolName: "b" };
+    const plain: CallPlan = { gate: "none", end, progress: 1, inner: [] };
+    events.push(
+      {
+        _tag: "ToolCallDeclared",
+        ...inner,
+        index: place,
+        parameters: {},
+        providerExecuted: false,
+        executionClass: "uncertain",
+        parentCallId: call.callId,
+      },
+      ...eventsOfCall(turn, index, plain, run).map((event) => ({
+        ...event,
+        ...inner,
+        ...("unknownId" in event ? { unknownId: `${String(event.unknownId)}-${place}` } : {}),
+      })),
+    );
   }
   if (plan.end === "succeeded")
     events.push({ _tag: "ToolCallSucceeded", ...call, result: 1, originalBytes: 1 });
@@ -241,7 +266,7 @@ export const answerAt = (
   const turnViews = of("TurnRecorded").flatMap((logged) => {
     const recorded = logged.event;
     if (recorded._tag !== "TurnRecorded") return [];
-    const calls = of("ToolCallDeclared").flatMap((one) => {
+    const all = of("ToolCallDeclared").flatMap((one) => {
       const declared = one.event;
       if (declared._tag !== "ToolCallDeclared" || declared.turn !== recorded.turn) return [];
       const own = events.filter(
@@ -282,6 +307,20 @@ export const answerAt = (
         },
       ];
     });
+    // A call that another one made is shown under it and nowhere else.
+    const parents = new Map(
+      of("ToolCallDeclared").flatMap(({ event }) =>
+        event._tag === "ToolCallDeclared" && event.turn === recorded.turn
+          ? [[event.callId, event.parentCallId]]
+          : [],
+      ),
+    );
+    const calls = all
+      .filter(({ callId }) => parents.get(callId) === undefined)
+      .map((call) => {
+        const inner = all.filter(({ callId }) => parents.get(callId) === call.callId);
+        return inner.length === 0 ? call : { ...call, inner };
+      });
     return [
       {
         turn: recorded.turn,
@@ -306,7 +345,9 @@ export const answerAt = (
     failureTag: failed?.failure.errorTag ?? null,
     requester: "ops",
     turns: turnViews.length,
-    toolCalls: of("ToolCallDeclared").length,
+    toolCalls: of("ToolCallDeclared").filter(
+      ({ event }) => event._tag === "ToolCallDeclared" && event.parentCallId === undefined,
+    ).length,
     pendingApprovals: of("ApprovalRequested").length - of("ApprovalDecided").length,
     openUnknowns: of("ToolCallUnknown").length,
     inputTokens: turnViews.length * 10,
@@ -337,6 +378,7 @@ export const answerAt = (
       suspendedFor: null,
     })),
     turnViews,
+    earlier: { turns: 0, calls: 0 },
     policy: { maxTurns: 1, maxToolCalls: 1, maxDurationMillis: 1, toolConcurrency: 1 },
     asOf: sequence,
     serverTime: 1,
