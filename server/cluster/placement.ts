@@ -19,6 +19,9 @@ const failover = {
   shardLockRefreshInterval: "1500 millis",
   refreshAssignmentsInterval: "1 second",
   runnerHealthCheckInterval: "2 seconds",
+  // Also how long a member waits after it failed to lock its shards: longer than a lock session may be silent (below),
+  // and it would find its session ended each time.
+  entityMessagePollInterval: "1 second",
   // The drain gate has waited for calls in flight before; what still runs then is interrupted at once.
   entityTerminationTimeout: "500 millis",
 } as const;

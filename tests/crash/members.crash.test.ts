@@ -8,7 +8,7 @@ import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts"
 import type { Script } from "./fleet/agent.ts";
 import { bundleFleetHost, freePorts, type Host, startHost, untilReady } from "./fleet/hosts.ts";
 import { checkInvariants } from "./fleet/invariants.ts";
-import { settleAll } from "./fleet/people.ts";
+import { approve, settleAll } from "./fleet/people.ts";
 import { type Provider, startProvider } from "./fleet/provider.ts";
 import { openStore, type Store } from "./fleet/store.ts";
 import { until } from "./fleet/until.ts";
@@ -72,7 +72,7 @@ describe("three members on one database", () => {
       await store.submit(script(thread), `member-${thread}`);
     await until("a third of the work is done", patience, () => provider.effects.length >= threads);
     await hosts[0]?.end("SIGKILL");
-    const left = await settleAll(store, provider, patience);
+    const left = await settleAll(store, provider, approve, patience);
     assert.deepStrictEqual(left, []);
     const report = await checkInvariants(store, provider, false);
     assert.deepStrictEqual(report.findings, []);

@@ -9,7 +9,7 @@ import type { Script } from "./fleet/agent.ts";
 import { bundleFleetHost, freePorts, type Host, startHost, untilReady } from "./fleet/hosts.ts";
 import { checkInvariants } from "./fleet/invariants.ts";
 import { startPartition, type Partition } from "./fleet/partition.ts";
-import { answerOnce, settleAll } from "./fleet/people.ts";
+import { answerOnce, approve, settleAll } from "./fleet/people.ts";
 import { type Provider, startProvider } from "./fleet/provider.ts";
 import { openStore, type Store } from "./fleet/store.ts";
 import { until } from "./fleet/until.ts";
@@ -77,10 +77,10 @@ const loseFirstHost = async (lose: (host: Host) => void) => {
   // Its answers arrive where nobody listens; the other host's calls go on.
   provider.release();
   await until("the other host has everything of the lost one", patience, async () => {
-    await answerOnce(store, provider, () => "approved");
+    await answerOnce(store, provider, approve);
     return (await heldBy(first.port)).length === 0;
   });
-  assert.deepStrictEqual(await settleAll(store, provider, patience), []);
+  assert.deepStrictEqual(await settleAll(store, provider, approve, patience), []);
   return { first, owned };
 };
 

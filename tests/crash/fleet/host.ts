@@ -5,7 +5,8 @@
  */
 import "./skewed-clock.ts";
 import { NodeRuntime } from "@effect/platform-node";
-import { Config, Effect, Layer } from "effect";
+import { Config, Effect, Layer, type Redacted } from "effect";
+import type { Sharding } from "effect/unstable/cluster";
 import * as Agent from "#lib/agent/Agent.ts";
 import { WorkerId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
@@ -13,8 +14,9 @@ import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { journalLayer, ledgerLayer, ReachFailpoint } from "#lib/testing/failpoints.ts";
 import { ScriptedModel } from "#lib/testing/ScriptedModel.ts";
+import { holdHostLock } from "#server/cluster/host-lock.ts";
 import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
-import { memberLayer } from "#server/cluster/placement.ts";
+import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
 import { sweeperLayer } from "#server/cluster/Sweeper.ts";
 import { drainLayer, threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
 import * as Database from "#server/postgres/Database.ts";
@@ -30,6 +32,7 @@ const settings = Config.all({
   databaseUrl: Config.Redacted("FLEET_DATABASE_URL"),
   provider: Config.String("FLEET_PROVIDER"),
   port: Config.Int("FLEET_PORT"),
+  alone: Config.String("FLEET_ALONE").pipe(Config.withDefault("")),
   /** `place:count`: dies with SIGKILL when it passes that failpoint for the n-th time. */
   killAt: Config.String("FLEET_KILL_AT").pipe(Config.withDefault("")),
 });
@@ -72,8 +75,23 @@ const reachLayer = (killAt: string) => {
   );
 };
 
+/** As server/App.ts places its threads: alone behind the host lock, or with the other members. */
+const alonePlacement = singleProcessLayer.pipe(
+  Layer.provideMerge(Layer.effectDiscard(holdHostLock)),
+);
+type Placement = Layer.Layer<
+  Sharding.Sharding,
+  Layer.Error<typeof alonePlacement> | Layer.Error<ReturnType<typeof memberLayer>>,
+  Layer.Services<typeof alonePlacement> | Layer.Services<ReturnType<typeof memberLayer>>
+>;
+const placementLayer = (
+  isAlone: boolean,
+  port: number,
+  databaseUrl: Redacted.Redacted,
+): Placement => (isAlone ? alonePlacement : memberLayer({ host: "127.0.0.1", port }, databaseUrl));
+
 const hostLayer = Layer.unwrap(
-  Effect.map(settings, ({ databaseUrl, provider, port, killAt }) => {
+  Effect.map(settings, ({ databaseUrl, provider, port, alone, killAt }) => {
     const workerId = WorkerId.make(`worker-${port}-${process.pid}`);
     const store = Layer.mergeAll(
       journalLayer.pipe(Layer.provide(refusalsLayer), Layer.provide(JournalPg.layer)),
@@ -97,7 +115,7 @@ const hostLayer = Layer.unwrap(
       Layer.provide(threadEntityLayer),
       Layer.provide(ThreadDriver.layer(workerId)),
       Layer.provideMerge(wakesLayer),
-      Layer.provideMerge(memberLayer({ host: "127.0.0.1", port }, databaseUrl)),
+      Layer.provideMerge(placementLayer(alone === "1", port, databaseUrl)),
       Layer.provideMerge(
         AgentRegistry.layer(
           Effect.all([register(Agent.bind(fleetAgent, fleetHandlers(provider)))]),

@@ -38,6 +38,8 @@ export interface HostOptions {
   readonly port: number;
   /** How far its clock is off. */
   readonly clockSkewMillis?: number;
+  /** Works without a cluster, behind the lock that keeps a second such host out. */
+  readonly isAlone?: boolean;
   /** `place:count` of lib/testing/failpoints.ts. */
   readonly killAt?: string;
 }
@@ -123,6 +125,7 @@ export const startHost = (options: HostOptions): Host =>
         FLEET_PROVIDER: options.provider,
         FLEET_PORT: String(options.port),
         FLEET_CLOCK_SKEW_MS: String(options.clockSkewMillis ?? 0),
+        FLEET_ALONE: options.isAlone === true ? "1" : "",
         FLEET_KILL_AT: options.killAt ?? "",
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -30,15 +30,18 @@ const terminal = new Set(["completed", "failed", "aborted"]);
 export const unfinished = async (store: Store): Promise<ReadonlyArray<RunId>> =>
   (await store.states()).filter(({ state }) => !terminal.has(state)).map(({ runId }) => runId);
 
+export const approve = () => "approved" as const;
+
 /** Answers everything until every run is settled; gives back what is not after the patience. */
 export const settleAll = async (
   store: Store,
   provider: Provider,
+  decide: () => "approved" | "denied",
   patienceMillis: number,
 ): Promise<ReadonlyArray<RunId>> => {
   const deadline = performance.now() + patienceMillis;
   for (;;) {
-    await answerOnce(store, provider, () => "approved").catch(() => undefined);
+    await answerOnce(store, provider, decide).catch(() => undefined);
     const open = await unfinished(store).catch(() => undefined);
     if (open !== undefined && (open.length === 0 || performance.now() > deadline)) return open;
     await new Promise((resolve) => setTimeout(resolve, 50));
