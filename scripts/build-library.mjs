@@ -1,10 +1,11 @@
 /**
- * Builds the library part into dist/lib: JavaScript and declarations that resolve for a consumer.
+ * Builds the library part into dist/lib: JavaScript and declarations that resolve for a consumer. And the program
+ * `effect-agent` into dist/cli: one file that needs nothing but Node.
  * `--lenient` (npm's `prepare`, run by every install) reports type errors without failing the install;
  * `npm run check` is where they fail.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -51,6 +52,25 @@ const emitJavaScript = async () => {
   });
 };
 
+/** Whoever checks a proof pack may have no `node_modules` at all. */
+const bundleProgram = async () => {
+  const { build } = await import("esbuild");
+  const program = path.join(root, "dist/cli/effect-agent.js");
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["cli/effect-agent.ts"],
+    outfile: program,
+    bundle: true,
+    minify: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["effect-agent-source"],
+    logLevel: "warning",
+  });
+  chmodSync(program, 0o755);
+};
+
 const main = async () => {
   const compiler = path.join(root, "node_modules/typescript/bin/tsc");
   if (!existsSync(compiler)) {
@@ -69,6 +89,7 @@ const main = async () => {
   });
   await emitJavaScript();
   rewriteFolder(output);
+  await bundleProgram();
   if (run.status === 0) return 0;
   console.error(run.stdout.split("\n").slice(0, 20).join("\n"));
   console.error("build-library: the library has type errors (run `npm run check:types`)");

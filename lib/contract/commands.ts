@@ -87,6 +87,10 @@ export type WakeRun = typeof WakeRun.Type;
 export const RetryRun = Schema.Struct({ commandId: CommandId, reason: Reason });
 export type RetryRun = typeof RetryRun.Type;
 
+/** Asks for a run's proof pack; the export itself is audited. */
+export const ExportProof = Schema.Struct({ commandId: CommandId });
+export type ExportProof = typeof ExportProof.Type;
+
 export const AcknowledgeDenial = Schema.Struct({ commandId: CommandId, note: Reason });
 export type AcknowledgeDenial = typeof AcknowledgeDenial.Type;
 

@@ -82,6 +82,11 @@ export const rooms = [
     why: "lib is host-neutral: no node:, SQL or React, and nothing of the server or the console",
   },
   {
+    room: "cli",
+    only: ["cli", "lib/proof", "lib/contract"],
+    why: "the verifier is a program of its own: the pack's rules and the vocabulary, nothing of the server",
+  },
+  {
     room: "components",
     only: clientSide.filter((room) => room !== "app"),
     never: ["node:", "effect", "effect/unstable/ai", "@effect/"],

@@ -12,6 +12,7 @@ import { denialsHandlers } from "./denials.ts";
 import { diagnosticsHandlers } from "./diagnostics.ts";
 import { healthHandlers } from "./health.ts";
 import { operationsHandlers } from "./operations.ts";
+import { proofHandlers } from "./proof.ts";
 import { runsHandlers } from "./runs.ts";
 import { meHandlers, signInHandlers } from "./sign-in.ts";
 import type { ApiServices } from "./services.ts";
@@ -27,6 +28,7 @@ const handlers = Layer.mergeAll(
   agentsHandlers,
   submissionsHandlers,
   runsHandlers,
+  proofHandlers,
   approvalsHandlers,
   unknownsHandlers,
   denialsHandlers,

@@ -19,6 +19,7 @@ export type OperatorAct =
   | "acknowledge-denial"
   | "read-diagnostics"
   | "read-audit"
+  | "export-proof"
   | "verify-journal"
   | "create-sign-in-link"
   | "set-own-password";
@@ -38,6 +39,7 @@ export const neededRole: Record<OperatorAct, OperatorRole> = {
   "acknowledge-denial": "operator",
   "read-diagnostics": "operator",
   "read-audit": "operator",
+  "export-proof": "operator",
   "verify-journal": "operator",
   "create-sign-in-link": "admin",
   "set-own-password": "viewer",

@@ -73,6 +73,30 @@ const routes: ReadonlyArray<{
     owned: true,
   },
   {
+    route: "GET /runs/:runId/moments/:sequence",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/moments/1000` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "GET /runs/:runId/turns",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/turns?first=1` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "GET /runs/:runId/times",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/times?before=5` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "GET /runs/:runId/turns/:turn/body",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/turns/1/body?callId=a&body=parameters` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
     route: "GET /runs/:runId/records",
     ask: ({ runId }) => ({ path: `/runs/${runId}/records` }),
     needs: "viewer",
@@ -103,6 +127,12 @@ const routes: ReadonlyArray<{
     owned: true,
   },
   {
+    route: "POST /runs/:runId/proof",
+    ask: ({ runId }, n) => ({ path: `/runs/${runId}/proof`, body: { commandId: `proof-${n}` } }),
+    needs: "operator",
+    owned: true,
+  },
+  {
     route: "POST /runs/:runId/abort",
     ask: ({ runId }, n) => ({
       path: `/runs/${runId}/abort`,
@@ -116,6 +146,12 @@ const routes: ReadonlyArray<{
     route: "GET /approvals/:requestId",
     ask: ({ requestId }) => ({ path: `/approvals/${requestId}` }),
     needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /approvals/:requestId/look",
+    ask: ({ requestId }) => ({ path: `/approvals/${requestId}/look`, body: { looking: true } }),
+    needs: "decider",
     owned: true,
   },
   {

@@ -203,8 +203,9 @@ export const startApi = async (options: { readonly stuckMillis?: number } = {}) 
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
     });
     const text = await response.text();
-    const body: Answer = text === "" ? undefined : JSON.parse(text);
-    return { status: response.status, body, headers: response.headers };
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    const body: Answer = isJson && text !== "" ? JSON.parse(text) : undefined;
+    return { status: response.status, body, text, headers: response.headers };
   };
 
   return {

@@ -11,6 +11,7 @@ import { diagnosticsGroup } from "./diagnostics.ts";
 import { eventsGroup } from "./events.ts";
 import { healthGroup } from "./health.ts";
 import { operationsGroup } from "./operations.ts";
+import { proofGroup } from "./proof.ts";
 import { runsGroup } from "./runs.ts";
 import { meGroup, signInGroup } from "./sign-in.ts";
 import { submissionsGroup } from "./submissions.ts";
@@ -28,6 +29,7 @@ export class Api extends HttpApi.make("effect-agent")
     agentsGroup,
     submissionsGroup,
     runsGroup,
+    proofGroup,
     approvalsGroup,
     unknownsGroup,
     denialsGroup,

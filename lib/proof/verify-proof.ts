@@ -1,0 +1,208 @@
+/** Checks a proof pack line by line, with nothing but the file. Pure. */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import { RunRecord } from "#lib/contract/records.ts";
+import { auditDigest } from "#lib/durable/audit-chain.ts";
+import { type ChainPlace, checkLink } from "#lib/durable/chain.ts";
+import { makeCallRules, type ProofCheck, type ProofFault } from "./call-rules.ts";
+import { type ProofApproval, type ProofAudit, type ProofHeader, ProofLine } from "./proof-lines.ts";
+
+/** At most so many faults are kept: one alteration may break much. */
+export const mostFaults = 100;
+
+export interface ProofReport {
+  readonly header: ProofHeader | undefined;
+  readonly holds: boolean;
+  readonly faults: ReadonlyArray<ProofFault>;
+  /** What was looked at, for each promise. */
+  readonly checked: Readonly<Record<ProofCheck, string>>;
+}
+
+export interface ProofVerifier {
+  /** The next line of the file, without its line feed. */
+  readonly take: (line: string) => void;
+  readonly end: () => ProofReport;
+}
+
+const decodeLine = Schema.decodeUnknownResult(Schema.fromJsonString(ProofLine));
+const decodeRecord = Schema.decodeUnknownResult(Schema.fromJsonString(RunRecord));
+const decodeJson = Schema.decodeUnknownResult(Schema.fromJsonString(Schema.Json));
+
+/** Messages about values are shortened: they are read by a person. */
+const short = (text: string): string => (text.length > 300 ? `${text.slice(0, 300)}…` : text);
+
+/** @param known digests noted elsewhere that must stand in the chain */
+export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerifier => {
+  const faults: Array<ProofFault> = [];
+  const fault = (check: ProofCheck, where: string, message: string): void => {
+    if (faults.length < mostFaults) faults.push({ check, where, message: short(message) });
+  };
+  const hash = sha256.create();
+  const missing = new Set(known);
+  const approvals: Array<ProofApproval> = [];
+  const audits: Array<ProofAudit> = [];
+  const kinds = new Map<string, number>();
+  let header: ProofHeader | undefined;
+  let rules: ReturnType<typeof makeCallRules> | undefined;
+  let place: ChainPlace | undefined;
+  let lines = 0;
+  let ended = false;
+
+  const follow = (row: Extract<ProofLine, { kind: "record" | "link" }>): void => {
+    missing.delete(row.digest);
+    if (header === undefined) return;
+    // The first row's predecessor is not in the file: the row itself says what it follows.
+    const before = place ?? { sequence: row.sequence - 1, digest: row.previousDigest, epoch: 0 };
+    const where = `record ${row.sequence}`;
+    place = {
+      sequence: row.sequence,
+      digest: row.digest,
+      epoch: Math.max(before.epoch, row.epoch),
+    };
+    if (row.kind === "link") {
+      // Its text is another run's business; only its place can be looked at.
+      if (row.sequence !== before.sequence + 1 || row.previousDigest !== before.digest)
+        fault("chain", where, "It does not follow the record before it.");
+      return;
+    }
+    const broken = checkLink(header.threadId, before, row);
+    if (broken !== undefined) fault("chain", where, breakWords[broken.reason]);
+    const record = decodeRecord(row.body);
+    if (Result.isFailure(record))
+      return fault("readable", where, `Its text is no record: ${record.failure.message}`);
+    for (const one of rules?.take(record.success, row.sequence) ?? [])
+      fault(one.check, one.where, one.message);
+  };
+
+  const takeLine = (line: ProofLine, text: string): void => {
+    if (line.kind === "end") {
+      ended = true;
+      if (line.lines !== lines)
+        fault("file", "end", `It counts ${line.lines} lines; there are ${lines}.`);
+      if (line.digest !== bytesToHex(hash.clone().digest()))
+        fault("file", "end", "The lines are not the ones that were exported.");
+      return;
+    }
+    hash.update(utf8ToBytes(`${text}\n`));
+    lines += 1;
+    if (line.kind === "proof") {
+      if (header !== undefined)
+        return fault("file", `line ${lines}`, "There is a second first line.");
+      header = line;
+      rules = makeCallRules(line.runId);
+      return;
+    }
+    if (header === undefined) return fault("file", `line ${lines}`, "The first line is missing.");
+    if (line.kind === "approval") approvals.push(line);
+    else if (line.kind === "audit") audits.push(line);
+    else follow(line);
+  };
+
+  return {
+    take: (text) => {
+      if (text.trim() === "") return;
+      if (ended) return fault("file", `after the end`, "There is more after the last line.");
+      const line = decodeLine(text);
+      if (Result.isFailure(line)) {
+        hash.update(utf8ToBytes(`${text}\n`));
+        lines += 1;
+        return fault("file", `line ${lines}`, `It cannot be read: ${line.failure.message}`);
+      }
+      kinds.set(line.success.kind, (kinds.get(line.success.kind) ?? 0) + 1);
+      takeLine(line.success, text);
+    },
+    end: () => {
+      if (header === undefined) fault("file", "start", "This is no proof pack.");
+      if (!ended) fault("file", "end", "The file stops before its last line.");
+      for (const digest of missing)
+        fault("chain", "chain", `The digest ${digest} that was noted elsewhere is not in it.`);
+      const tenantId = header?.tenantId ?? "";
+      const decisions = rules?.decisions() ?? [];
+      for (const one of auditFaults(tenantId, audits)) fault(one.check, one.where, one.message);
+      for (const one of peopleFaults(decisions, approvals, audits))
+        fault(one.check, one.where, one.message);
+      const counts = rules?.counts() ?? { declared: 0, executed: 0, approved: 0 };
+      const count = (kind: string): number => kinds.get(kind) ?? 0;
+      return {
+        header,
+        faults,
+        holds: faults.length === 0,
+        checked: {
+          file: `${lines} lines`,
+          chain: `${count("record")} records of the run, ${count("link")} of other runs between them`,
+          readable: `${count("record")} records`,
+          approved: `${counts.executed} executed calls, ${counts.approved} approvals`,
+          refused: `${counts.declared} declared calls`,
+          settled: `${counts.declared} declared calls`,
+          audit: `${audits.length} audit rows, ${decisions.length} decisions by people`,
+        },
+      };
+    },
+  };
+};
+
+const breakWords: Record<NonNullable<ReturnType<typeof checkLink>>["reason"], string> = {
+  gap: "A record before it is missing, or it stands in the wrong place.",
+  "previous-digest": "It does not follow the record before it.",
+  epoch: "It was written by a worker that had lost the thread before.",
+  digest: "Its content is not what was digested.",
+};
+
+/** Every row's own digest, and the order; the rows between them belong to other runs and are not in the file. */
+const auditFaults = (
+  tenantId: string,
+  audits: ReadonlyArray<ProofAudit>,
+): ReadonlyArray<ProofFault> =>
+  audits.flatMap((row, index): ReadonlyArray<ProofFault> => {
+    const at = (message: string): ProofFault => ({
+      check: "audit",
+      where: `audit row ${row.sequence}`,
+      message,
+    });
+    const before = audits[index - 1];
+    if (before !== undefined && row.sequence <= before.sequence)
+      return [at("It stands out of order.")];
+    if (before?.sequence === row.sequence - 1 && before.digest !== row.previousDigest)
+      return [at("It does not follow the row before it.")];
+    const [earlier, later] = [row.before, row.after].map((text) =>
+      text === null ? null : Result.getOrElse(decodeJson(text), () => undefined),
+    );
+    if (earlier === undefined || later === undefined) return [at("What it says cannot be read.")];
+    const digest = auditDigest({ ...row, tenantId, before: earlier, after: later }, row);
+    return digest === row.digest ? [] : [at("Its content is not what was digested.")];
+  });
+
+/** Every decision that the run heard of is one that a person made and the audit knows. */
+const peopleFaults = (
+  decisions: ReturnType<ReturnType<typeof makeCallRules>["decisions"]>,
+  approvals: ReadonlyArray<ProofApproval>,
+  audits: ReadonlyArray<ProofAudit>,
+): ReadonlyArray<ProofFault> =>
+  decisions.flatMap((decided): ReadonlyArray<ProofFault> => {
+    const at = (message: string): ProofFault => ({
+      check: "audit",
+      where: `request ${decided.requestId}`,
+      message,
+    });
+    const approval = approvals.find(({ requestId }) => requestId === decided.requestId);
+    if (approval === undefined) return [at("Its approval is not in the file.")];
+    if (approval.state !== decided.decision)
+      return [at(`The run heard ${decided.decision}; the approval says ${approval.state}.`)];
+    if (approval.parametersDigest !== decided.parametersDigest)
+      return [at("The approval is of other arguments than the run heard of.")];
+    const people =
+      decided.decision === "approved" ? (decided.approvers ?? [decided.actor]) : [decided.actor];
+    return people.flatMap((person) =>
+      audits.some(
+        (row) =>
+          row.accepted &&
+          row.verb === "decide-approval" &&
+          row.target === decided.requestId &&
+          row.actor.id === person.id,
+      )
+        ? []
+        : [at(`The audit has no decision of ${person.name} about it.`)],
+    );
+  });

@@ -1,0 +1,214 @@
+/**
+ * The lines of a run's proof pack. Records and audit rows are append-only, so they are read page by page up to
+ * where they ended when the export began; nothing holds a transaction while a slow reader takes them.
+ */
+import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
+import * as Schema from "effect/Schema";
+import * as Stream from "effect/Stream";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
+import { EpochMillis, type RunId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
+import { Actor } from "#lib/contract/records.ts";
+import {
+  type ProofApproval,
+  ProofApproval as Approval,
+  type ProofHeader,
+  ProofLine,
+  proofVersion,
+} from "#lib/proof/proof-lines.ts";
+import { millis } from "./columns.ts";
+import { notFound } from "./require-run.ts";
+import { decodeRows, inSnapshot } from "./snapshot.ts";
+
+/** Records are a few kilobytes as a rule and a few megabytes at most. */
+const recordsPerPage = 50;
+const auditRowsPerPage = 500;
+
+const Bounds = Schema.Struct({
+  threadId: ThreadId,
+  tailSequence: Schema.Int,
+  tailDigest: Schema.String,
+  auditSequence: Schema.Int,
+  auditDigest: Schema.String,
+  /** Of the run's own records; null before its first. */
+  first: Schema.NullOr(Schema.Int),
+  last: Schema.NullOr(Schema.Int),
+  now: EpochMillis,
+});
+
+const readBounds = (tenantId: TenantId, runId: RunId) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient;
+    const rows = yield* decodeRows(Bounds)(sql`
+      SELECT r.thread_id AS "threadId", t.tail_sequence::float8 AS "tailSequence",
+        t.tail_digest AS "tailDigest", coalesce(a.sequence, 0)::float8 AS "auditSequence",
+        coalesce(a.digest, repeat('0', 64)) AS "auditDigest",
+        (SELECT min(j.sequence)::float8 FROM journal_records j
+          WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS first,
+        (SELECT max(j.sequence)::float8 FROM journal_records j
+          WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS last,
+        ${sql.literal(millis("clock_timestamp()"))} AS now
+      FROM runs r JOIN threads t ON t.tenant_id = r.tenant_id AND t.thread_id = r.thread_id
+      LEFT JOIN audit_tails a ON a.tenant_id = r.tenant_id
+      WHERE r.tenant_id = ${tenantId} AND r.run_id = ${runId}`);
+    return rows[0] ?? (yield* notFound("run"));
+  });
+
+const ApprovalRow = Schema.Struct({
+  ...Approval.fields,
+  decidedBy: Schema.NullOr(Actor),
+});
+
+const readApprovals = (tenantId: TenantId, runId: RunId) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(ApprovalRow)(sql`
+      SELECT 'approval' AS kind, a.request_id AS "requestId", a.turn, a.call_id AS "callId",
+        a.tool_name AS "toolName", a.state, a.parameters_digest AS "parametersDigest",
+        a.approvers_required AS "approversRequired",
+        CASE WHEN a.decider_kind IS NULL THEN NULL ELSE
+          json_build_object('kind', a.decider_kind, 'id', a.decider_id, 'name', a.decider_name) END AS "decidedBy",
+        ${sql.literal(millis("a.decided_at"))} AS "decidedAt",
+        coalesce((SELECT json_agg(json_build_object('operatorId', v.operator_id, 'name', v.operator_name,
+            'decision', v.decision, 'parametersDigest', v.parameters_digest,
+            'at', ${sql.literal(millis("v.voted_at"))}) ORDER BY v.voted_at, v.operator_id)
+          FROM approval_votes v
+          WHERE v.tenant_id = a.tenant_id AND v.request_id = a.request_id), '[]') AS approvers
+      FROM approval_requests a
+      WHERE a.tenant_id = ${tenantId} AND a.run_id = ${runId} ORDER BY a.turn, a.request_id`),
+  );
+
+const RecordRow = Schema.Struct({
+  sequence: Schema.Int,
+  epoch: Schema.Int,
+  digest: Schema.String,
+  previousDigest: Schema.String,
+  recordedAt: EpochMillis,
+  /** Null for a record of another run. */
+  body: Schema.NullOr(Schema.String),
+});
+
+const recordLine = ({ body, recordedAt, ...link }: typeof RecordRow.Type): ProofLine =>
+  body === null ? { kind: "link", ...link } : { kind: "record", ...link, recordedAt, body };
+
+const AuditRow = Schema.Struct({
+  sequence: Schema.Int,
+  at: EpochMillis,
+  actorKind: Actor.fields.kind,
+  actorId: Schema.String,
+  actorName: Schema.String,
+  verb: Schema.String,
+  target: Schema.String,
+  runId: Schema.NullOr(Schema.String),
+  accepted: Schema.Boolean,
+  reason: Schema.String,
+  before: Schema.NullOr(Schema.String),
+  after: Schema.NullOr(Schema.String),
+  commandId: Schema.NullOr(Schema.String),
+  digest: Schema.String,
+  previousDigest: Schema.String,
+});
+
+const auditLine = ({ actorKind, actorId, actorName, ...row }: typeof AuditRow.Type): ProofLine => ({
+  kind: "audit",
+  ...row,
+  actor: { kind: actorKind, id: actorId, name: actorName },
+});
+
+/** Pages of rows behind a sequence, until one comes back short. */
+const paged = <Row extends { readonly sequence: number }, E, R>(
+  start: number,
+  size: number,
+  read: (after: number) => Effect.Effect<ReadonlyArray<Row>, E, R>,
+): Stream.Stream<Row, E, R> =>
+  Stream.paginate(start, (after) =>
+    Effect.map(read(after), (rows) => {
+      const last = rows.at(-1);
+      return [
+        rows,
+        last === undefined || rows.length < size ? Option.none() : Option.some(last.sequence),
+      ] as const;
+    }),
+  );
+
+const records = (tenantId: TenantId, runId: RunId, bounds: typeof Bounds.Type) =>
+  bounds.first === null || bounds.last === null
+    ? Stream.empty
+    : paged(bounds.first - 1, recordsPerPage, (after) =>
+        inSnapshot(
+          tenantId,
+          Effect.flatMap(SqlClient, (sql) =>
+            decodeRows(RecordRow)(sql`
+              SELECT j.sequence::float8 AS sequence, j.epoch::float8 AS epoch, j.digest,
+                j.previous_digest AS "previousDigest",
+                ${sql.literal(millis("j.recorded_at"))} AS "recordedAt",
+                CASE WHEN j.run_id = ${runId} THEN j.body END AS body
+              FROM journal_records j
+              WHERE j.tenant_id = ${tenantId} AND j.thread_id = ${bounds.threadId}
+                AND j.sequence > ${after}::float8::bigint
+                AND j.sequence <= ${bounds.last ?? 0}::float8::bigint
+              ORDER BY j.sequence LIMIT ${recordsPerPage}`),
+          ),
+        ),
+      );
+
+/** Rows about the run itself, and refused ones about it or about its requests and doubts. */
+const auditRows = (tenantId: TenantId, runId: RunId, through: number) =>
+  paged(0, auditRowsPerPage, (after) =>
+    inSnapshot(
+      tenantId,
+      Effect.flatMap(SqlClient, (sql) =>
+        decodeRows(AuditRow)(sql`
+          WITH about AS (
+            SELECT ${runId}::text AS target
+            UNION SELECT request_id FROM approval_requests WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+            UNION SELECT unknown_id FROM unknown_outcomes WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+            UNION SELECT denial_id FROM denials WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+          ), found AS (
+            SELECT l.sequence FROM audit_log l WHERE l.tenant_id = ${tenantId} AND l.run_id = ${runId}
+            UNION
+            SELECT l.sequence FROM about b JOIN audit_log l
+              ON l.tenant_id = ${tenantId} AND l.run_id IS NULL
+              AND left(l.target, 200) = left(b.target, 200) AND l.target = b.target
+          )
+          SELECT l.sequence::float8 AS sequence, ${sql.literal(millis("l.at"))} AS at,
+            l.actor_kind AS "actorKind", l.actor_id AS "actorId", l.actor_name AS "actorName", l.verb,
+            l.target, l.run_id AS "runId", l.accepted, l.reason, l.before, l.after,
+            l.command_id AS "commandId", l.digest, l.previous_digest AS "previousDigest"
+          FROM found f JOIN audit_log l ON l.tenant_id = ${tenantId} AND l.sequence = f.sequence
+          WHERE l.sequence > ${after}::float8::bigint AND l.sequence <= ${through}::float8::bigint
+          ORDER BY l.sequence LIMIT ${auditRowsPerPage}`),
+      ),
+    ),
+  );
+
+const encodeLine = Schema.encodeSync(Schema.fromJsonString(ProofLine));
+
+/** Everything but the last line, each line's text without its line feed. `NotFound` for a missing or foreign run. */
+export const proofLines = Effect.fn("views.proofLines")(function* (
+  tenantId: TenantId,
+  runId: RunId,
+  exportedBy: Actor,
+) {
+  const read = yield* inSnapshot(
+    tenantId,
+    Effect.all({ bounds: readBounds(tenantId, runId), approvals: readApprovals(tenantId, runId) }),
+  );
+  const { bounds } = read;
+  const header: ProofHeader = {
+    kind: "proof",
+    version: proofVersion,
+    tenantId,
+    threadId: bounds.threadId,
+    runId,
+    exportedAt: bounds.now,
+    exportedBy,
+    threadTail: { sequence: bounds.tailSequence, digest: bounds.tailDigest },
+    auditTail: { sequence: bounds.auditSequence, digest: bounds.auditDigest },
+  };
+  const approvals: ReadonlyArray<ProofApproval> = read.approvals;
+  return Stream.fromIterable<ProofLine>([header, ...approvals]).pipe(
+    Stream.concat(Stream.map(records(tenantId, runId, bounds), recordLine)),
+    Stream.concat(Stream.map(auditRows(tenantId, runId, bounds.auditSequence), auditLine)),
+    Stream.map((line) => encodeLine(line)),
+  );
+});
