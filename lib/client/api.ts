@@ -13,6 +13,7 @@ import {
 } from "../contract/commands.ts";
 import { DiagnosticListItem } from "../contract/http/diagnostic-list-item.ts";
 import { RunListPage } from "../contract/http/run-list-page.ts";
+import { type CallBody, RunMoment, RunTimes, RunTurns } from "../contract/http/run-parts.ts";
 import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../contract/approval-views.ts";
 import {
   AgentView,
@@ -107,6 +108,16 @@ export const makeApi = (surroundings: Surroundings) => {
 
     runs: (query: ListQuery, signal?: AbortSignal) => get("/runs", RunListPage, signal, query),
     run: (runId: string, signal?: AbortSignal) => get(`/runs/${part(runId)}`, RunDetail, signal),
+    /** The run as it was after an event of the log. */
+    runAt: (runId: string, sequence: number, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/moments/${sequence}`, RunMoment, signal),
+    runTurns: (runId: string, first: number, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/turns`, RunTurns, signal, { first }),
+    runTimes: (runId: string, before: number, signal?: AbortSignal) =>
+      get(`/runs/${part(runId)}/times`, RunTimes, signal, { before }),
+    /** Where one whole value of a call is downloaded. */
+    callBodyAddress: (runId: string, turn: number, callId: string, body: CallBody): string =>
+      `/api/v1/runs/${part(runId)}/turns/${turn}/body?callId=${part(callId)}&body=${body}`,
     records: (runId: string, query: ListQuery, signal?: AbortSignal) =>
       get(`/runs/${part(runId)}/records`, records, signal, query),
     exposure: (runId: string, turn: number, signal?: AbortSignal) =>
@@ -119,6 +130,8 @@ export const makeApi = (surroundings: Surroundings) => {
       post(`/runs/${part(runId)}/wake`, { ...command, commandId }, RunExplanation),
     retryRun: (runId: string, commandId: string, command: WithoutId<RetryRun>) =>
       post(`/runs/${part(runId)}/retry`, { ...command, commandId }, RetryReceipt),
+    /** The run's proof pack as a file. */
+    exportProof: (runId: string, commandId: string) => exportProof(surroundings, runId, commandId),
     abortRun: (runId: string, commandId: string, command: WithoutId<AbortRun>) =>
       post(`/runs/${part(runId)}/abort`, { ...command, commandId }, RunDetail),
 

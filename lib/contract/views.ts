@@ -163,7 +163,9 @@ export const RunDetail = Schema.Struct({
   modelId: Schema.NullOr(Schema.String),
   abort: Schema.NullOr(Schema.Struct({ actor: Actor, reason: Schema.String, at: EpochMillis })),
   attempts: Schema.Array(AttemptView),
+  /** The newest turns, in order; `earlier` counts what comes before them and is read ten turns at a time. */
   turnViews: Schema.Array(TurnView),
+  earlier: Schema.Struct({ turns: Schema.Int, calls: Schema.Int }),
   policy: Schema.Struct({
     maxTurns: Schema.Int,
     maxToolCalls: Schema.Int,

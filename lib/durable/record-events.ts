@@ -29,14 +29,19 @@ const headOf = (text: string, length: number): string => {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 };
 
-/** The value itself, or a `CutValue` that tells its size and its beginning. */
-export const cutValue = (value: Json): Json => {
+/** The value itself, or a `CutValue` that tells its size and its beginning when it has more than `maxBytes`. */
+export const cutLongValue = (value: Json, maxBytes: number): Json => {
   const text = canonicalJson(value);
+  // No character is less than a byte: short text, which most is, need not be measured.
+  if (text.length * 3 <= maxBytes) return value;
   const originalBytes = utf8ByteLength(text);
-  return originalBytes <= maxEventValueBytes
+  return originalBytes <= maxBytes
     ? value
     : { cut: true, originalBytes, head: headOf(text, cutHeadLength) };
 };
+
+/** What an event carries of a value. */
+export const cutValue = (value: Json): Json => cutLongValue(value, maxEventValueBytes);
 
 /** The text itself, or its beginning with a marker that says how much was cut. */
 const cutText = (text: string): string =>

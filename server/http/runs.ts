@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect";
+import { HttpServerResponse } from "effect/unstable/http";
 import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
@@ -8,8 +9,10 @@ import { wakeRun } from "#server/operator/wake-run.ts";
 import { readExposure, readExposureExplanation } from "#server/views/exposure-view.ts";
 import { listRecords } from "#server/views/list-records.ts";
 import { listRuns } from "#server/views/list-runs.ts";
+import { readRunMoment } from "#server/views/run-moment.ts";
 import { readRunDetail } from "#server/views/run-detail.ts";
 import { readRunExplanation } from "#server/views/run-explanation.ts";
+import { readCallBody, readRunTimes, readRunTurns } from "#server/views/run-turns.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -28,6 +31,38 @@ export const runsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* readRunDetail(tenantId, params.runId);
+        }).pipe(Effect.provideContext(services)),
+      moment: ({ params }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readRunMoment(tenantId, params.runId, params.sequence);
+        }).pipe(Effect.provideContext(services)),
+      turns: ({ params, query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readRunTurns(tenantId, params.runId, query.first);
+        }).pipe(Effect.provideContext(services)),
+      times: ({ params, query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          return yield* readRunTimes(tenantId, params.runId, query.before);
+        }).pipe(Effect.provideContext(services)),
+      callBody: ({ params, query }) =>
+        Effect.gen(function* () {
+          const { tenantId } = yield* operatorFor("view", params.runId);
+          const text = yield* readCallBody(
+            tenantId,
+            params.runId,
+            params.turn,
+            query.callId,
+            query.body,
+          );
+          return HttpServerResponse.text(text, {
+            contentType: "application/json",
+            headers: {
+              "content-disposition": `attachment; filename="${params.runId}-${params.turn}-${query.body}.json"`,
+            },
+          });
         }).pipe(Effect.provideContext(services)),
       records: ({ params, query }) =>
         Effect.gen(function* () {

@@ -7,6 +7,7 @@ import type {
   ToolCallView,
   TurnView,
 } from "#lib/contract/views.ts";
+import { boundTurns, boundValue } from "./bound-turns.ts";
 import type { AbortRow, CallRow, RecordRow, RunRow } from "./run-rows.ts";
 
 export interface RunEvidence {
@@ -15,6 +16,8 @@ export interface RunEvidence {
   readonly calls: ReadonlyArray<CallRow>;
   /** In sequence. */
   readonly records: ReadonlyArray<RecordRow>;
+  /** Turns that are not among the records: they come before the first that is. */
+  readonly earlier: RunDetail["earlier"];
   readonly policy: RunDetail["policy"];
   readonly asOf: number;
   readonly serverTime: number;
@@ -99,7 +102,8 @@ const addTo = <Key>(groups: Map<Key, Array<CallRow>>, key: Key, row: CallRow): v
   else rows.push(row);
 };
 
-const turnViews = (
+/** The turns whose records are there, in order, with long values cut. */
+export const turnViews = (
   records: ReadonlyArray<RecordRow>,
   calls: ReadonlyArray<CallRow>,
 ): ReadonlyArray<TurnView> => {
@@ -126,7 +130,7 @@ const turnViews = (
       const key = callKey(inner.turn, inner.callId);
       return callView(inner, inside.get(key), settled.get(key));
     });
-  return ofKind(records, "TurnRecorded").map(({ recordedAt, record }) => {
+  const whole = ofKind(records, "TurnRecorded").map(({ recordedAt, record }): TurnView => {
     const declared = new Map(record.calls.map((call) => [call.callId, call]));
     return {
       turn: record.turn,
@@ -147,6 +151,7 @@ const turnViews = (
       recordedAt,
     };
   });
+  return boundTurns(whole);
 };
 
 export const assembleRun = (evidence: RunEvidence): RunDetail => {
@@ -155,8 +160,8 @@ export const assembleRun = (evidence: RunEvidence): RunDetail => {
   const opened = ofKind(records, "RunOpened").at(0)?.record;
   return {
     ...run,
-    input: opened?.input ?? run.input,
-    output: settlement?.output ?? null,
+    input: boundValue(opened?.input ?? run.input),
+    output: boundValue(settlement?.output ?? null),
     failure: settlement?.failure ?? null,
     finishReason: settlement?.finishReason ?? run.finishReason,
     exhausted: settlement?.exhausted ?? run.exhausted,
@@ -171,6 +176,7 @@ export const assembleRun = (evidence: RunEvidence): RunDetail => {
           },
     attempts: attemptViews(records),
     turnViews: turnViews(records, evidence.calls),
+    earlier: evidence.earlier,
     policy: evidence.policy,
     asOf: evidence.asOf,
     serverTime: evidence.serverTime,

@@ -49,7 +49,8 @@ export const listRuns = Effect.fn("views.listRuns")(function* (
 ) {
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
-  const walks = walksOf(sql, filtersOf(tenantId, query));
+  const filters = filtersOf(tenantId, query);
+  const walks = walksOf(sql, filters);
   const limit = query.limit ?? defaultPageLimit;
   const text = columnText(query.text?.trim() ?? "");
   const rowsOf = (keys: Fragment) =>
@@ -68,7 +69,7 @@ export const listRuns = Effect.fn("views.listRuns")(function* (
             }
           : yield* searchRuns({
               tenantId,
-              walks,
+              filters,
               search: runSearch(sql, tenantId, text),
               cursor,
               limit: limit + 1,

@@ -3,9 +3,13 @@ import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { AgentCatalogue } from "./AgentCatalogue.ts";
 import { assembleRun } from "./assemble-run.ts";
 import { readAbort, readCalls, readRun, readShownRecords } from "./run-rows.ts";
+import { readWindow } from "./run-window.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
 
-/** Everything a run's page shows, of one moment; `NotFound` for a missing or foreign run. */
+/**
+ * What a run's page opens with, of one moment: the run and its newest turns (`run-window.ts`).
+ * `NotFound` for a missing or foreign run.
+ */
 export const readRunDetail = Effect.fn("views.readRunDetail")(function* (
   tenantId: TenantId,
   runId: RunId,
@@ -13,12 +17,17 @@ export const readRunDetail = Effect.fn("views.readRunDetail")(function* (
   const catalogue = yield* AgentCatalogue;
   const read = yield* inSnapshot(
     tenantId,
-    Effect.all({
-      run: readRun(tenantId, runId),
-      abort: readAbort(tenantId, runId),
-      calls: readCalls(tenantId, runId),
-      records: readShownRecords(tenantId, runId),
-      newest: newest(tenantId),
+    Effect.gen(function* () {
+      const run = yield* readRun(tenantId, runId);
+      const window = yield* readWindow(tenantId, runId);
+      return {
+        run,
+        earlier: window.earlier,
+        abort: yield* readAbort(tenantId, runId),
+        calls: yield* readCalls(tenantId, runId, window.firstTurn),
+        records: yield* readShownRecords(tenantId, runId, window.firstSequence),
+        newest: yield* newest(tenantId),
+      };
     }),
   );
   const policy = yield* catalogue.policyOf(read.run.agentId);

@@ -102,11 +102,14 @@ export const callColumns = `
   ${millis("t.requested_at")} AS "requestedAt", ${millis("t.decided_at")} AS "decidedAt",
   ${millis("t.started_at")} AS "startedAt", ${millis("t.ended_at")} AS "endedAt"`;
 
-export const readCalls = (tenantId: TenantId, runId: RunId) =>
+/** Calls of the turns from `from` to `to`, both included. */
+export const readCalls = (tenantId: TenantId, runId: RunId, from: number, to?: number) =>
   Effect.flatMap(SqlClient, (sql) =>
     decodeRows(CallRow)(sql`
       SELECT ${sql.literal(callColumns)} FROM tool_calls t
-      WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} ORDER BY t.turn, t.call_index`),
+      WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn >= ${from}
+        ${to === undefined ? sql`` : sql`AND t.turn <= ${to}`}
+      ORDER BY t.turn, t.call_index`),
   );
 
 export const RecordRow = Schema.Struct({
@@ -115,22 +118,28 @@ export const RecordRow = Schema.Struct({
 });
 export type RecordRow = typeof RecordRow.Type;
 
-/** Only the kinds that a run's page shows; the others are behind its records. */
-const shownKinds = [
-  "RunOpened",
-  "AttemptStarted",
-  "RunSuspended",
-  "TurnRecorded",
-  "InnerCallDeclared",
-  "ToolCallSettled",
-  "RunSettled",
-] as const;
+/** Kinds of the run as a whole, and of its turns; the others are behind its records. */
+const runKinds = ["RunOpened", "AttemptStarted", "RunSuspended", "RunSettled"] as const;
+const turnKinds = ["TurnRecorded", "InnerCallDeclared", "ToolCallSettled"] as const;
 
-export const readShownRecords = (tenantId: TenantId, runId: RunId) =>
+/** Records that a run's page shows: of the run as a whole all, of its turns those from a sequence on. */
+export const readShownRecords = (tenantId: TenantId, runId: RunId, turnsFrom: number) =>
   Effect.flatMap(SqlClient, (sql) =>
     decodeRows(RecordRow)(sql`
       SELECT ${sql.literal(millis("j.recorded_at"))} AS "recordedAt", j.body AS record
       FROM journal_records j
-      WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.kind IN ${sql.in(shownKinds)}
+      WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId}
+        AND (j.kind IN ${sql.in(runKinds)} OR (j.kind IN ${sql.in(turnKinds)} AND j.sequence >= ${turnsFrom}::float8::bigint))
+      ORDER BY j.sequence`),
+  );
+
+/** Records of turns only, from a sequence on and before another. */
+export const readTurnRecords = (tenantId: TenantId, runId: RunId, from: number, before: number) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(RecordRow)(sql`
+      SELECT ${sql.literal(millis("j.recorded_at"))} AS "recordedAt", j.body AS record
+      FROM journal_records j
+      WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.kind IN ${sql.in(turnKinds)}
+        AND j.sequence >= ${from}::float8::bigint AND j.sequence < ${before}::float8::bigint
       ORDER BY j.sequence`),
   );

@@ -58,22 +58,23 @@ const calledTool = (sql: SqlClient, tool: string): Fragment => sql`EXISTS (
   SELECT FROM run_tools t WHERE t.tenant_id = k.tenant_id AND t.tool_name = ${columnName(tool)}
     AND t.created_at = k.created_at AND t.run_id = k.run_id)`;
 
+/** Everything that the filters ask of one row `k` of `runs`. */
+export const runMatches = (sql: SqlClient, filters: RunFilters): ReadonlyArray<Fragment> => {
+  const { states, tool } = filters;
+  return [
+    ...runConditions(sql, filters),
+    ...(states === undefined
+      ? []
+      : [states.length === 0 ? sql`false` : sql`k.state IN ${sql.in(states)}`]),
+    ...(tool === undefined ? [] : [calledTool(sql, tool)]),
+  ];
+};
+
 /** Walks of `runs`: by state where the index has the state before the time, else one. */
 const runWalks = (sql: SqlClient, filters: RunFilters): ReadonlyArray<Walk> => {
-  const where = [
-    ...runConditions(sql, filters),
-    ...(filters.tool === undefined ? [] : [calledTool(sql, filters.tool)]),
-  ];
   // A thread has few runs, and its index has no state: one walk of it, whatever the states.
-  if (filters.threadId !== undefined) {
-    const { states } = filters;
-    return [
-      {
-        table: "runs",
-        where: states === undefined ? where : [...where, sql`k.state IN ${sql.in(states)}`],
-      },
-    ];
-  }
+  if (filters.threadId !== undefined) return [{ table: "runs", where: runMatches(sql, filters) }];
+  const where = runMatches(sql, { ...filters, states: undefined });
   const { agentId, failureTag } = filters;
   const isByState = (agentId === undefined) !== (failureTag === undefined);
   const states = filters.states ?? (isByState ? RunState.literals : undefined);

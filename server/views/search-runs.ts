@@ -13,12 +13,12 @@ import type { TenantId } from "#lib/contract/ids.ts";
 import { millis } from "./columns.ts";
 import { countOf } from "./page.ts";
 import type { RunSearch } from "./run-search.ts";
-import { afterCursor, keysOf, type Walk } from "./run-walks.ts";
+import { afterCursor, keysOf, type RunFilters, runMatches, walksOf } from "./run-walks.ts";
 import { decodeRows } from "./snapshot.ts";
 
 export interface RunSearchRequest {
   readonly tenantId: TenantId;
-  readonly walks: ReadonlyArray<Walk>;
+  readonly filters: RunFilters;
   readonly search: RunSearch;
   readonly cursor: ReadonlyArray<string> | undefined;
   /** Rows of the page, one more than it shows. */
@@ -54,7 +54,7 @@ const lookAt = (
   decodeRows(Looked)(sql`
     SELECT count(*)::int4 AS looked, (count(*) FILTER (WHERE ${request.search.matches}))::int4 AS matching,
       ${sql.literal(millis("min(k.created_at)"))} AS since
-    FROM ${withRun(sql, request.tenantId, keysOf(sql, request.walks, cursor, rows))}`).pipe(
+    FROM ${withRun(sql, request.tenantId, keysOf(sql, walksOf(sql, request.filters), cursor, rows))}`).pipe(
     Effect.map((found) => found[0] ?? { looked: 0, matching: 0, since: null }),
   );
 
@@ -65,7 +65,10 @@ const isUsable = (sql: SqlClient, search: RunSearch) =>
         sql`SELECT to_regclass('run_titles_by_trigram') IS NOT NULL AS indexed`,
       ).pipe(Effect.map((rows) => (rows[0]?.indexed === true ? search.found : undefined)));
 
-/** Of what the text's own index finds, the rows that one of the walks would meet. */
+/**
+ * Of what the text's own index finds, the runs that the other filters hold for. Each is looked up by its
+ * key: found runs are few, and a join might read every run instead.
+ */
 const foundKeys = (
   sql: SqlClient,
   request: RunSearchRequest,
@@ -73,22 +76,19 @@ const foundKeys = (
   cursor: RunSearchRequest["cursor"],
   limit: number,
 ): Fragment => {
-  const met = request.walks.map(
-    (walk) => sql`EXISTS (SELECT FROM ${sql(walk.table)} k
-      WHERE k.run_id = f.run_id AND k.created_at = f.created_at AND ${sql.and([...walk.where])})`,
-  );
-  const conditions = [
-    met.length === 0 ? sql`false` : sql.or(met),
-    ...afterCursor(sql, "f", cursor),
-  ];
-  return sql`SELECT f.created_at, f.run_id ${found} AND ${sql.and(conditions)}
+  const conditions = [sql`k.run_id = f.run_id`, ...runMatches(sql, request.filters)];
+  const after = afterCursor(sql, "f", cursor);
+  return sql`SELECT f.created_at, f.run_id
+    FROM (SELECT f.created_at, f.run_id ${found} ${after.length === 0 ? sql`` : sql`AND ${sql.and(after)}`} OFFSET 0) AS f
+    CROSS JOIN LATERAL (SELECT FROM runs k WHERE ${sql.and(conditions)} LIMIT 1) AS held
     ORDER BY f.created_at DESC, f.run_id DESC LIMIT ${limit}`;
 };
 
 /** The keys of a page of what matches the text and the walks, and the count of all of it. */
 export const searchRuns = Effect.fnUntraced(function* (request: RunSearchRequest) {
   const sql = yield* SqlClient;
-  const { tenantId, walks, search, cursor, limit } = request;
+  const { tenantId, filters, search, cursor, limit } = request;
+  const walks = walksOf(sql, filters);
   const index = yield* isUsable(sql, search);
   const all = yield* lookAt(sql, request, undefined, searchRows);
   const isWhole = all.looked < searchRows;

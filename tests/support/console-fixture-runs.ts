@@ -282,6 +282,7 @@ export const runDetail = (runId: string) => {
       startedAt: start - 9 * minute + (index + 1) * 70_000 - 3_000,
       recordedAt: start - 9 * minute + (index + 1) * 70_000 - 200,
     })),
+    earlier: { turns: 0, calls: 0 },
     policy: { maxTurns: 32, maxToolCalls: 128, maxDurationMillis: 600_000, toolConcurrency: 4 },
   };
 };

@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema";
-import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/unstable/httpapi";
 import { AbortRun, RetryRun, WakeRun } from "../commands.ts";
 import {
   IdempotencyConflict,
@@ -8,7 +8,7 @@ import {
   RunAlreadySettled,
   WakeRefused,
 } from "../errors.ts";
-import { AgentId, EpochMillis, RunId, ThreadId } from "../ids.ts";
+import { AgentId, EpochMillis, RunId, Sequence, ThreadId, ToolCallId } from "../ids.ts";
 import { RunOutcome, RunState } from "../status.ts";
 import {
   ExposureExplanation,
@@ -22,6 +22,7 @@ import {
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
 import { RunListPage } from "./run-list-page.ts";
+import { CallBody, RunMoment, RunTimes, RunTurns } from "./run-parts.ts";
 import { listRefusals, readRefusals } from "./refusals.ts";
 
 /** Every filter of the run list (OP-07); all that are given must hold. */
@@ -55,6 +56,33 @@ export const runsGroup = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("get", "/runs/:runId", {
       params: runId,
       success: RunDetail,
+      error: readRefusals,
+    }),
+    /** The run as it was after an event of the tenant's log. */
+    HttpApiEndpoint.get("moment", "/runs/:runId/moments/:sequence", {
+      params: { ...runId, sequence: Sequence },
+      success: RunMoment,
+      error: [...readRefusals, InvalidInput],
+    }),
+    HttpApiEndpoint.get("turns", "/runs/:runId/turns", {
+      params: runId,
+      /** Ten turns from this one on. */
+      query: { first: turn },
+      success: RunTurns,
+      error: readRefusals,
+    }),
+    HttpApiEndpoint.get("times", "/runs/:runId/times", {
+      params: runId,
+      /** Of the turns before this one. */
+      query: { before: turn },
+      success: RunTimes,
+      error: readRefusals,
+    }),
+    /** One value of a call, whole, as a file: the run's page cuts long ones. */
+    HttpApiEndpoint.get("callBody", "/runs/:runId/turns/:turn/body", {
+      params: { ...runId, turn },
+      query: { callId: ToolCallId, body: CallBody },
+      success: HttpApiSchema.StreamUint8Array({ contentType: "application/json" }),
       error: readRefusals,
     }),
     HttpApiEndpoint.get("records", "/runs/:runId/records", {

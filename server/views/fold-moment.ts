@@ -1,0 +1,89 @@
+/**
+ * A run as it was after an event: the same fold that keeps an open page live, begun at nothing. What no
+ * event carries and what never changes once it is there (whole values, digests, epochs) is taken from
+ * today's rows, for the calls that existed then. Pure.
+ */
+import { applyToRun } from "#lib/client/apply-run-event.ts";
+import { freshSnapshot } from "#lib/client/run-snapshot.ts";
+import type { LoggedEvent } from "#lib/contract/events.ts";
+import type { InnerCallView, RunDetail, ToolCallView, TurnView } from "#lib/contract/views.ts";
+
+/** Nothing of the run has happened yet, but that it was submitted. */
+const untouched = (today: RunDetail): RunDetail => ({
+  ...today,
+  state: "queued",
+  failureTag: null,
+  turns: 0,
+  toolCalls: 0,
+  pendingApprovals: 0,
+  openUnknowns: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  startedAt: null,
+  settledAt: null,
+  output: null,
+  failure: null,
+  finishReason: null,
+  exhausted: null,
+  modelId: null,
+  abort: null,
+  attempts: [],
+  turnViews: [],
+  earlier: { turns: 0, calls: 0 },
+  asOf: 0,
+});
+
+/** The run after the last of `events`, which are its first ones, in order. */
+export const foldMoment = (today: RunDetail, events: ReadonlyArray<LoggedEvent>): RunDetail =>
+  events.reduce(applyToRun, freshSnapshot(untouched(today))).detail;
+
+const withStored = <Call extends InnerCallView>(then: Call, now: InnerCallView | undefined): Call =>
+  now === undefined
+    ? then
+    : {
+        ...then,
+        parameters: now.parameters,
+        effectiveParameters: now.effectiveParameters,
+        parametersDigest: now.parametersDigest,
+        ...(then.startedAt === null ? {} : { idempotencyKey: now.idempotencyKey }),
+        ...(then.hasResult && now.hasResult ? { result: now.result } : {}),
+      };
+
+const callsById = (calls: ReadonlyArray<ToolCallView>): ReadonlyMap<string, ToolCallView> =>
+  new Map(calls.map((call) => [call.callId, call]));
+
+/** The folded run with what today's rows know of its turns and attempts, those turns only. */
+export const withStoredFacts = (
+  folded: RunDetail,
+  turns: ReadonlyArray<TurnView>,
+  today: RunDetail,
+): RunDetail => {
+  const stored = new Map(turns.map((turn) => [turn.turn, callsById(turn.calls)]));
+  const epochs = new Map(today.attempts.map(({ attempt, epoch }) => [attempt, epoch]));
+  const first = turns[0]?.turn ?? 1;
+  const earlier = folded.turnViews.filter((turn) => turn.turn < first);
+  return {
+    ...folded,
+    attempts: folded.attempts.map((attempt) => ({
+      ...attempt,
+      epoch: epochs.get(attempt.attempt) ?? attempt.epoch,
+    })),
+    earlier: {
+      turns: earlier.length,
+      calls: earlier.reduce((sum, turn) => sum + turn.calls.length, 0),
+    },
+    turnViews: folded.turnViews.slice(earlier.length).map((turn) => ({
+      ...turn,
+      calls: turn.calls.map((call) => {
+        const now = stored.get(turn.turn)?.get(call.callId);
+        const inner = call.inner?.map((one) =>
+          withStored(
+            one,
+            now?.inner?.find(({ callId }) => callId === one.callId),
+          ),
+        );
+        return { ...withStored(call, now), ...(inner === undefined ? {} : { inner }) };
+      }),
+    })),
+  };
+};

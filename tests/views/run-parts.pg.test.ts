@@ -1,0 +1,166 @@
+/** A run's page in parts: its newest turns, the older ones, the times of all, whole values, and its past. */
+import { Effect } from "effect";
+import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import {
+  type Answer,
+  startApi,
+  type TestApi,
+  type TestOperator,
+} from "#tests/support/api-server.ts";
+import { startedRun } from "#tests/support/ledger-fixtures.ts";
+
+let api: TestApi;
+let ann: TestOperator;
+
+beforeAll(async () => {
+  api = await startApi();
+  ann = await api.addOperator("admin");
+}, 60_000);
+afterAll(() => api.close());
+
+const get = async (path: string) => {
+  const answer = await api.request(path, { token: ann.token });
+  assert.strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+};
+
+const callsPerTurn = 25;
+
+/** Turn `t` calls `c0` to `c24`, and each has succeeded. */
+const writeTurns = (turns: number) =>
+  Effect.gen(function* () {
+    const run = yield* startedRun();
+    const ids = Array.from({ length: callsPerTurn }, (_, index) => `c${index}`);
+    for (let turn = 1; turn <= turns; turn++) {
+      yield* run.append([
+        run.records.turn(ids, { turn, parameters: { turn } }),
+        ...ids.map((id) => ({ ...run.records.settled(id, { turn, id }), turn })),
+      ]);
+    }
+    return run;
+  });
+
+describe("a long run in parts", () => {
+  it("[C080] [OP-07] comes with its newest turns; the turns before come ten at a time and all of them are one whole", async () => {
+    const { place } = await api.run(writeTurns(37));
+    const run = await get(`/runs/${place.runId}`);
+    assert.deepStrictEqual(run.earlier, { turns: 25, calls: 625 });
+    assert.strictEqual(run.turnViews[0].turn, 26);
+    const turns: Array<Answer> = [];
+    for (const first of [1, 11, 21])
+      turns.push(...(await get(`/runs/${place.runId}/turns?first=${first}`)).items);
+    assert.deepStrictEqual(
+      turns.slice(0, 25).map(({ turn }) => turn),
+      Array.from({ length: 25 }, (_, index) => index + 1),
+    );
+    const all = [...turns.slice(0, 25), ...run.turnViews];
+    for (const { turn, calls } of all) {
+      assert.strictEqual(calls.length, callsPerTurn);
+      for (const call of calls) {
+        assert.deepStrictEqual(call.parameters, { turn });
+        assert.deepStrictEqual(call.result, { turn, id: call.callId });
+      }
+    }
+    const times = await get(`/runs/${place.runId}/times?before=26`);
+    assert.deepStrictEqual(
+      times.items.map(({ turn, calls }: Answer) => [turn, calls.length]),
+      turns.slice(0, 25).map(({ turn }) => [turn, callsPerTurn]),
+    );
+    assert.strictEqual(times.left, 0);
+    const [one] = times.items[0].calls;
+    const same = turns[0].calls[0];
+    for (const key of Object.keys(one)) assert.deepStrictEqual(one[key], same[key], key);
+  });
+
+  it("[C051] a value that is too long for the page is cut with its size, and its whole is a download", async () => {
+    const run = await api.run(startedRun());
+    const long = { note: "é".repeat(100_000) };
+    await api.run(
+      run.append([
+        run.records.turn(["a"], { parameters: long }),
+        run.records.settled("a", { text: "r".repeat(70_000) }),
+      ]),
+    );
+    const [turn] = (await get(`/runs/${run.place.runId}`)).turnViews;
+    const [call] = turn.calls;
+    assert.strictEqual(call.parameters.cut, true);
+    assert.strictEqual(call.parameters.originalBytes, 200_011);
+    const path = `/runs/${run.place.runId}/turns/1/body?callId=a&body=`;
+    const whole = await api.request(`${path}parameters`, { token: ann.token });
+    assert.deepStrictEqual(whole.body, long);
+    assert.match(whole.headers.get("content-disposition") ?? "", /^attachment; filename="run_/);
+    const result = await get(`${path}result`);
+    assert.strictEqual(result.text.length, 70_000);
+    const none = await api.request(`${path}effectiveParameters`, { token: ann.token });
+    assert.strictEqual(none.status, 404);
+  });
+});
+
+describe("the past of a run", () => {
+  it("[OP-01] after its last event it is the run of today, and at each event before it what the page showed then", async () => {
+    const run = await api.run(startedRun());
+    const { records } = run;
+    const seen: Array<Answer> = [];
+    const look = async () => {
+      for (;;) {
+        const page = await get(`/runs/${run.place.runId}`);
+        const moment = await get(`/runs/${run.place.runId}/moments/999999999`);
+        // The log gives places to events a moment after the facts.
+        const isWhole =
+          moment.run.state === page.state &&
+          moment.run.turns === page.turns &&
+          JSON.stringify(states(moment.run)) === JSON.stringify(states(page));
+        if (isWhole) return void seen.push({ page, sequence: moment.sequence });
+        await new Promise((done) => setTimeout(done, 30));
+      }
+    };
+    await look();
+    await api.run(run.append([records.turn(["a", "b"]), records.approvalRequested("a")]));
+    await look();
+    await api.run(run.append([records.prepared("b"), records.settled("b", { ok: "b" })]));
+    await look();
+    await api.run(run.append([records.suspended("approval")]));
+    await look();
+    for (const { page, sequence } of seen) {
+      const { run: then } = await get(`/runs/${run.place.runId}/moments/${sequence}`);
+      for (const key of [
+        "state",
+        "turns",
+        "toolCalls",
+        "pendingApprovals",
+        "openUnknowns",
+        "inputTokens",
+        "input",
+        "modelId",
+        "settledAt",
+      ])
+        assert.deepStrictEqual(then[key], page[key], `${key} at ${sequence}`);
+      assert.deepStrictEqual(calls(then), calls(page));
+      assert.deepStrictEqual(then.attempts, page.attempts);
+    }
+    const last = await get(`/runs/${run.place.runId}/moments/999999999`);
+    assert.isNull(last.next);
+    const before = await get(`/runs/${run.place.runId}/moments/${last.previous}`);
+    assert.strictEqual(before.next, last.sequence);
+    const early = await api.request(`/runs/${run.place.runId}/moments/0`, { token: ann.token });
+    assert.strictEqual(early.status, 404);
+  });
+});
+
+const states = (run: Answer) => calls(run).map(({ callId, state }: Answer) => [callId, state]);
+
+/** What a page shows of its calls; times of events and of rows differ by their own clocks' rounding. */
+const calls = (run: Answer): ReadonlyArray<Answer> =>
+  run.turnViews.flatMap((turn: Answer) =>
+    turn.calls.map((call: Answer) => ({
+      callId: call.callId,
+      state: call.state,
+      parameters: call.parameters,
+      parametersDigest: call.parametersDigest,
+      result: call.result,
+      hasResult: call.hasResult,
+      approvalRequestId: call.approvalRequestId,
+      idempotencyKey: call.idempotencyKey,
+      turn: turn.turn,
+    })),
+  );
