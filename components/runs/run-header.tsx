@@ -10,6 +10,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { visibleText } from "#lib/contract/json/visible-text.ts";
 import type { RunDetail } from "#lib/contract/views.ts";
 import { AbortRun } from "./abort-run.tsx";
+import { ProofPack } from "./proof-pack.tsx";
 
 const settled = (detail: RunDetail): boolean => detail.settledAt !== null;
 
@@ -27,6 +28,7 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
         <>
           <RunStateBadge state={detail.state} />
           <span className="ml-auto flex items-center gap-2">
+            {isAtLeast(me, "operator") ? <ProofPack runId={detail.runId} /> : null}
             {!settled(detail) && isAtLeast(me, "operator") ? <AbortRun detail={detail} /> : null}
           </span>
         </>

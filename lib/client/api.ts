@@ -131,7 +131,11 @@ export const makeApi = (surroundings: Surroundings) => {
     retryRun: (runId: string, commandId: string, command: WithoutId<RetryRun>) =>
       post(`/runs/${part(runId)}/retry`, { ...command, commandId }, RetryReceipt),
     /** The run's proof pack as a file. */
-    exportProof: (runId: string, commandId: string) => exportProof(surroundings, runId, commandId),
+    exportProof: async (runId: string, commandId: string) => {
+      // Rarely asked for: no part of the first page.
+      const { exportProof } = await import("./export-proof.ts");
+      return exportProof(surroundings, runId, commandId);
+    },
     abortRun: (runId: string, commandId: string, command: WithoutId<AbortRun>) =>
       post(`/runs/${part(runId)}/abort`, { ...command, commandId }, RunDetail),
 
