@@ -1,6 +1,6 @@
 /** Starts, stops, pauses and kills the host processes of the process proofs. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -9,7 +9,9 @@ import { Option } from "effect";
 import { type HostLine, parseLine } from "./host-lines.ts";
 
 const root = path.resolve(import.meta.dirname, "../../..");
-const bundle = path.join(root, "node_modules/.cache/drill/fleet-host.mjs");
+/** Of this process alone: another run must not change the hosts of this one. */
+const bundle = path.join(root, `node_modules/.cache/drill/fleet-host-${process.pid}.mjs`);
+process.once("exit", () => rmSync(bundle, { force: true }));
 
 let bundled: Promise<unknown> | undefined;
 
