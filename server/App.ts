@@ -32,18 +32,29 @@ import { modelLayer } from "#server/model/Models.ts";
 import { seedInstallation } from "#server/operator/seed-installation.ts";
 import { packageRoot } from "#server/package-root.ts";
 import * as Database from "#server/postgres/Database.ts";
+import * as ReadDatabase from "#server/postgres/ReadDatabase.ts";
 import { ensureTenantRole } from "#server/postgres/tenant-role.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { portsLayer } from "#server/postgres/ports.ts";
 
-/** The store's ports over one pool. */
+/** The store's ports over one pool, and the console's reads over their own. */
 const storeLayer = Layer.unwrap(
-  Effect.map(Surroundings, ({ databaseUrl }) =>
-    portsLayer.pipe(
+  Effect.gen(function* () {
+    const { databaseUrl: url } = yield* Surroundings;
+    const { consoleConnections, consoleStatementSeconds, databaseConnections } =
+      yield* ServerConfig;
+    return portsLayer.pipe(
       Layer.provide(EventHints.layer),
-      Layer.provideMerge(Database.layer({ url: databaseUrl })),
-    ),
-  ),
+      Layer.provideMerge(Database.layer({ url, maxConnections: databaseConnections })),
+      Layer.provideMerge(
+        ReadDatabase.layer({
+          url,
+          connections: consoleConnections,
+          statementSeconds: consoleStatementSeconds,
+        }),
+      ),
+    );
+  }),
 );
 
 /** The model, and its name where upstream looks for it: runs record which one answered. */

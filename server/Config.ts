@@ -67,6 +67,8 @@ const PortNumber = Schema.NumberFromString.check(
 );
 const WebAddress = Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/));
 const PostgresAddress = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/));
+const atLeastOne = (maximum: number) =>
+  Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum }));
 const HostAndPort = Schema.String.check(Schema.isPattern(/^\S+:\d{1,5}$/));
 const logLevels = ["Trace", "Debug", "Info", "Warn", "Error", "Fatal", "None"] as const;
 
@@ -91,6 +93,33 @@ export const settings = {
       expects: "an address that begins with postgres:// or postgresql://",
     },
     PostgresAddress,
+  ),
+  databaseConnections: defaulted(
+    "DATABASE_CONNECTIONS",
+    Config.schema(atLeastOne(500), "DATABASE_CONNECTIONS"),
+    12,
+    {
+      doc: "Connections for the work itself: journal, claims, heartbeats, events, operators' commands and the demo's tools.",
+      expects: "a whole number from 1 to 500",
+    },
+  ),
+  consoleConnections: defaulted(
+    "CONSOLE_CONNECTIONS",
+    Config.schema(atLeastOne(500), "CONSOLE_CONNECTIONS"),
+    4,
+    {
+      doc: "Connections for what the console reads, apart from those of the work, so that slow searches hold up only each other.",
+      expects: "a whole number from 1 to 500",
+    },
+  ),
+  consoleStatementSeconds: defaulted(
+    "CONSOLE_STATEMENT_SECONDS",
+    Config.schema(atLeastOne(600), "CONSOLE_STATEMENT_SECONDS"),
+    10,
+    {
+      doc: "The longest that one read of the console may take in the database, in seconds; what takes longer is cancelled.",
+      expects: "a whole number from 1 to 600",
+    },
   ),
   adminToken: secret("ADMIN_TOKEN", {
     doc: "Seeds an administrator's bearer token; without it the first start prints a one-time sign-in link.",
@@ -172,6 +201,9 @@ export class ServerConfig extends Context.Service<ServerConfig, ServerSettings>(
       host: decode(settings.host),
       dataFolder: decode(settings.dataFolder),
       databaseUrl: decode(settings.databaseUrl),
+      databaseConnections: decode(settings.databaseConnections),
+      consoleConnections: decode(settings.consoleConnections),
+      consoleStatementSeconds: decode(settings.consoleStatementSeconds),
       adminToken: decode(settings.adminToken),
       openAiKey: decode(settings.openAiKey),
       openAiBaseUrl: decode(settings.openAiBaseUrl),

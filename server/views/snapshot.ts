@@ -10,6 +10,7 @@ import { StoreUnavailable } from "#lib/contract/errors.ts";
 import type { TenantId } from "#lib/contract/ids.ts";
 import { StoreError } from "#lib/durable/StoreError.ts";
 import { transaction } from "#server/postgres/Database.ts";
+import { ReadDatabase } from "#server/postgres/ReadDatabase.ts";
 
 /**
  * SQLSTATE classes of a database that cannot be reached as it is configured: connection (08), sign-in
@@ -26,6 +27,9 @@ const codeOf = (value: unknown): string => {
 const isAway = (error: StoreError): boolean =>
   error.retryable || (isSqlError(error.cause) && awayState.test(codeOf(error.cause.reason)));
 
+const tookTooLong = (error: StoreError): boolean =>
+  isSqlError(error.cause) && error.cause.reason._tag === "StatementTimeoutError";
+
 /** A store that is away or busy is an answer; one that refuses our own query is a defect. */
 export const orStoreUnavailable = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
@@ -34,6 +38,13 @@ export const orStoreUnavailable = <A, E, R>(
     // What is no StoreError is one of the other members of E.
     if (!(error instanceof StoreError)) return Effect.fail(error as Exclude<E, StoreError>);
     if (!isAway(error)) return Effect.die(error);
+    if (tookTooLong(error))
+      return Effect.fail(
+        new StoreUnavailable({
+          message:
+            "The database was given up on after the longest time that one read may take. Narrow what is asked for; nothing was changed.",
+        }),
+      );
     return Effect.fail(
       new StoreUnavailable({
         message: "The database does not answer at the moment. Nothing was changed; try again.",
@@ -53,8 +64,8 @@ export const actForTenant = (tenantId: TenantId) =>
  * owner's, kept apart by their predicates: below a policy PostgreSQL uses no index
  * for operators that might leak what they compare, which the search of titles needs.
  */
-export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) =>
-  transaction(
+export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) => {
+  const snapshot = transaction(
     "views.inSnapshot",
     Effect.gen(function* () {
       const sql = yield* SqlClient;
@@ -62,7 +73,11 @@ export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, 
       yield* sql`SELECT set_config('effect_agent.tenant', ${tenantId}, true)`;
       return yield* reads;
     }),
+  );
+  return Effect.flatMap(ReadDatabase, (client) =>
+    client === undefined ? snapshot : Effect.provideService(snapshot, SqlClient, client),
   ).pipe(orStoreUnavailable);
+};
 
 /** Rows in the shape of the schema; a row of another shape is our own fault, never the client's. */
 export const decodeRows = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
