@@ -10,6 +10,7 @@ import { Button } from "#components/ui/button.tsx";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
 import { Field, Input, Select } from "#components/ui/field.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { Notifications } from "./notifications.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 
@@ -21,6 +22,7 @@ export function SettingsPage() {
       <div className="min-h-0 flex-1 overflow-auto bg-panel">
         <div className="max-w-[560px]">
           <Looks />
+          <Notifications />
           <Password />
           <Account />
         </div>

@@ -15,11 +15,13 @@ import { LiveProvider } from "./live.tsx";
 import { LiveRegion } from "./live-region.tsx";
 import { MeContext } from "./me.ts";
 import { pageOf } from "./pages.ts";
+import { useSettings } from "./settings.tsx";
 import { Sidebar } from "./sidebar.tsx";
 import { TruthStrip, useThemeToggle } from "./truth-strip.tsx";
 
-// Neither belongs to the first page: each is fetched when it is first asked for.
+// None of them belongs to the first page: each is fetched when it is first asked for.
 const CommandPalette = dynamic(() => import("./command-palette.tsx"), { ssr: false });
+const Notifier = dynamic(() => import("./notifier.tsx"), { ssr: false });
 const ShortcutSheet = dynamic(() => import("./shortcut-sheet.tsx"), { ssr: false });
 
 export function ConsoleShell({ children }: { children: ReactNode }) {
@@ -70,6 +72,7 @@ function Framed({ me, children }: { me: Me; children: ReactNode }) {
   const { api } = useConsole();
   const goTo = useCallback((href: string) => router.push(href), [router]);
   const counts = useQuery({ queryKey: keys.counts, queryFn: ({ signal }) => api.counts(signal) });
+  const { notifications } = useSettings();
   const [sheet, setSheet] = useState(false);
   const [palette, setPalette] = useState(false);
   useTitle(counts.data);
@@ -83,6 +86,7 @@ function Framed({ me, children }: { me: Me; children: ReactNode }) {
       >
         {children}
       </Frame>
+      {notifications === "on" ? <Notifier /> : null}
       {sheet ? <ShortcutSheet open onOpenChange={setSheet} /> : null}
       {palette ? <CommandPalette open onOpenChange={setPalette} goTo={goTo} /> : null}
     </KeyProvider>

@@ -82,6 +82,7 @@ export class LiveStore {
   private readTimer: ReturnType<typeof setTimeout> | undefined;
   private lastRead = 0;
   private announce: (words: string) => void = () => {};
+  private readonly eventListeners = new Set<(events: ReadonlyArray<LoggedEvent>) => void>();
 
   constructor(
     private readonly client: QueryClient,
@@ -97,6 +98,12 @@ export class LiveStore {
   readonly read = (): LiveStatus => this.status;
   readonly onAnnounce = (announce: (words: string) => void): void => {
     this.announce = announce;
+  };
+
+  /** Hears of events as they are applied, in order; never of what came before. */
+  readonly onEvents = (listener: (events: ReadonlyArray<LoggedEvent>) => void): (() => void) => {
+    this.eventListeners.add(listener);
+    return () => this.eventListeners.delete(listener);
   };
 
   private set(change: Partial<LiveStatus>): void {
@@ -181,6 +188,7 @@ export class LiveStore {
     this.set({ sequence: last.sequence, lagMillis: Math.max(0, now - last.at), heardAt: now });
     if (gap) void this.resync("Events were missed.");
     else this.readAgainSoon(events.flatMap(touchedBy));
+    for (const listener of this.eventListeners) listener(events);
     const words = wordsFor(events);
     if (words !== undefined) this.announce(words);
   };

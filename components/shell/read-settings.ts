@@ -4,9 +4,16 @@ export interface Settings {
   readonly density: "regular" | "compact";
   /** An IANA zone, or `system` for the browser's own. */
   readonly zone: string;
+  /** Browser notifications for new approvals and effects in doubt while no tab is in view. */
+  readonly notifications: "off" | "on";
 }
 
-export const defaultSettings: Settings = { theme: "system", density: "regular", zone: "system" };
+export const defaultSettings: Settings = {
+  theme: "system",
+  density: "regular",
+  zone: "system",
+  notifications: "off",
+};
 
 export const settingCookie = (name: keyof Settings): string => `console_${name}`;
 
@@ -18,6 +25,7 @@ export const readSettings = (cookie: (name: string) => string | undefined): Sett
     theme: theme === "light" || theme === "dark" ? theme : "system",
     density: cookie(settingCookie("density")) === "compact" ? "compact" : "regular",
     zone: zone !== undefined && isZone(zone) ? zone : "system",
+    notifications: cookie(settingCookie("notifications")) === "on" ? "on" : "off",
   };
 };
 

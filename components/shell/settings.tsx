@@ -34,6 +34,7 @@ export function SettingsProvider({
       document.documentElement.dataset["density"] = wanted.density;
     }
     if (wanted.zone !== undefined) keep("zone", wanted.zone);
+    if (wanted.notifications !== undefined) keep("notifications", wanted.notifications);
   }, []);
   const control = useMemo(() => ({ ...settings, change }), [settings, change]);
   return <SettingsContext value={control}>{children}</SettingsContext>;
