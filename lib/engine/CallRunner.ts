@@ -61,10 +61,15 @@ const settle = (
     const durability = yield* RunDurability;
     const settlement = settlementOf(context, turn, call, executed);
     switch (settlement._tag) {
-      case "settled":
-        yield* durability.record([settlement.record], settlement.diagnostics);
-        if (settlement.ends !== undefined) return yield* settlement.ends;
+      case "settled": {
+        const { record, diagnostics, ends } = settlement;
+        // A failure is told to the host once it is kept (F-16); a success needs nobody to wait for it.
+        if (ends === undefined && record.failure === undefined)
+          return yield* durability.recordSoon([record], diagnostics);
+        yield* durability.record([record], diagnostics);
+        if (ends !== undefined) return yield* ends;
         return;
+      }
       case "unknown":
         return yield* durability.record([settlement.record]);
       case "defect":

@@ -44,6 +44,16 @@ export class RunDurability extends Context.Service<
       records: ReadonlyArray<RunRecord>,
       diagnostics?: ReadonlyArray<DiagnosticToStore>,
     ) => Effect.Effect<void, DurabilityError>;
+    /**
+     * Keeps the facts before any that are recorded after them, and may return before
+     * they are kept: whoever needs to know waits for a later `record`, which fails
+     * when these could not be kept. A result goes this way, so that it and the
+     * preparation of the next call can be one append (DU-03).
+     */
+    readonly recordSoon: (
+      records: ReadonlyArray<RunRecord>,
+      diagnostics?: ReadonlyArray<DiagnosticToStore>,
+    ) => Effect.Effect<void, DurabilityError>;
     /** Shows something that no fact carries; may be shown late or merged, never waits for a reader. */
     readonly emit: (event: RunEvent) => Effect.Effect<void>;
     /**

@@ -65,13 +65,17 @@ export const interpret = Effect.fnUntraced(function* (
 ): Effect.fn.Return<RunEnd, DurabilityError, RunDurability | LanguageModel.LanguageModel> {
   const outer = yield* RunDurability;
   const state: LoopState = { evidence: foldRecords(stored), cause: undefined, waitedMillis: 0 };
+  const noted = (records: ReadonlyArray<RunRecord>) => {
+    state.evidence = foldRecords(records, state.evidence);
+    return reportRecovered(context, records);
+  };
   const durability = RunDurability.of({
     ...outer,
     record: (records, diagnostics) =>
-      Effect.tap(outer.record(records, diagnostics), () => {
-        state.evidence = foldRecords(records, state.evidence);
-        return reportRecovered(context, records);
-      }),
+      Effect.tap(outer.record(records, diagnostics), () => noted(records)),
+    // Noted at once: what follows from it is recorded behind it or not at all.
+    recordSoon: (records, diagnostics) =>
+      Effect.tap(outer.recordSoon(records, diagnostics), () => noted(records)),
   });
   return yield* Effect.gen(function* () {
     if (state.evidence.settled === undefined) {

@@ -79,20 +79,23 @@ export const makeEphemeralDurability = (
   observe: Observe | undefined,
   resolver: ApprovalResolverShape,
   onResolverFailure: (failure: ApprovalPolicyError) => void,
-): RunDurability["Service"] =>
-  RunDurability.of({
-    record:
-      observe === undefined
-        ? () => Effect.void
-        : (records) =>
-            Effect.forEach(
-              records.flatMap((record) => [...decisionEvents(record), ...eventsOf(record)]),
-              observe,
-              { discard: true },
-            ),
+): RunDurability["Service"] => {
+  const record: RunDurability["Service"]["record"] =
+    observe === undefined
+      ? () => Effect.void
+      : (records) =>
+          Effect.forEach(
+            records.flatMap((record) => [...decisionEvents(record), ...eventsOf(record)]),
+            observe,
+            { discard: true },
+          );
+  return RunDurability.of({
+    record,
+    recordSoon: record,
     emit: observe ?? (() => Effect.void),
     answers: answersBy(resolver, onResolverFailure),
     noteToolExposure: () => Effect.void,
     postponesPassing: false,
     now: Clock.currentTimeMillis,
   });
+};

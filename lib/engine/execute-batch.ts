@@ -104,6 +104,8 @@ const runBatch = (
       ),
       Effect.exit,
     );
+    // Results that are on their way are kept before anything follows from them.
+    yield* (yield* RunDurability).record([]);
     if (Exit.isSuccess(exit)) {
       return Option.isSome(exit.value)
         ? { _tag: "recorded", cause: undefined }

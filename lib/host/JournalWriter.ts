@@ -32,11 +32,15 @@ interface Entry {
   readonly records: ReadonlyArray<RunRecord>;
   readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
   readonly done: Deferred.Deferred<void, DurabilityError>;
+  /** Nobody waits for it, so it may wait a moment for what comes next. */
+  readonly soon: boolean;
 }
 
 /** Events that no record carries wait at most this long, and at most this many of them. */
 const softEventDelay = "100 millis";
 const maxSoftEvents = 1_000;
+/** Turns of the scheduler that a result waits for the next call's preparation, well under a millisecond. */
+const turnsForCompany = 4;
 /** A store that answers nothing for this long ends the attempt; the sweeper takes the run up again. */
 const retries = Schedule.max([
   Schedule.exponential("50 millis").pipe(Schedule.jittered),
@@ -64,12 +68,19 @@ export interface JournalWriter {
   ) => Effect.Effect<void, DurabilityError>;
 }
 
-/** Entries in their order, those of one run that stand together in one append. */
-const byRun = (entries: ReadonlyArray<Entry>): ReadonlyArray<ReadonlyArray<Entry>> => {
+const settles = ({ records }: Entry): boolean =>
+  records.some((record) => record._tag === "RunSettled");
+
+/**
+ * Entries in their order, those of one run that stand together in one append. A settlement
+ * begins a new one: it may be refused for an abort alone (`AbortPending`), and nothing that
+ * nobody waits for may be lost with it.
+ */
+const appendsOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<ReadonlyArray<Entry>> => {
   const groups: Array<Array<Entry>> = [];
   for (const entry of entries) {
     const last = groups.at(-1);
-    if (last?.[0]?.run.runId === entry.run.runId) last.push(entry);
+    if (last?.[0]?.run.runId === entry.run.runId && !settles(entry)) last.push(entry);
     else groups.push([entry]);
   }
   return groups;
@@ -97,6 +108,8 @@ export const makeJournalWriter = (
       const isOwn = run.runId === claim.runId;
       const records = entries.flatMap((entry) => entry.records);
       const events = isOwn ? state.soft.splice(0) : [];
+      // Whoever only waits for what is before it costs no append.
+      if (records.length === 0 && events.length === 0) return;
       const nonce = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER);
       const receipt = yield* journal
         .append({
@@ -138,15 +151,29 @@ export const makeJournalWriter = (
           for (const entry of entries) yield* Deferred.done(entry.done, exit);
         }),
       );
-    yield* Queue.takeAll(queue).pipe(
-      // Whole: an entry that was taken is always answered.
-      Effect.flatMap((entries) =>
-        Effect.uninterruptible(Effect.forEach(byRun(entries), writeAll, { discard: true })),
+    /** What waits, and what comes in the next moment while nobody waits for what is there. */
+    const gather = Effect.fnUntraced(function* (taken: ReadonlyArray<Entry>) {
+      const entries = [...taken];
+      for (let turn = 0; turn < turnsForCompany && entries.every(({ soon }) => soon); turn++) {
+        yield* Effect.yieldNow;
+        entries.push(...(yield* Queue.clear(queue)));
+      }
+      return appendsOf(entries);
+    });
+    // Whole: an entry that was taken is always answered.
+    yield* Effect.uninterruptibleMask((restore) =>
+      restore(Queue.takeAll(queue)).pipe(
+        Effect.flatMap(gather),
+        Effect.flatMap(Effect.forEach((entries) => writeAll(entries), { discard: true })),
       ),
-      Effect.forever,
-      Effect.forkScoped,
-    );
+    ).pipe(Effect.forever, Effect.forkScoped);
 
+    const offer = (entry: Omit<Entry, "done">) =>
+      Effect.gen(function* () {
+        const done = yield* Deferred.make<void, DurabilityError>();
+        yield* Queue.offer(queue, { ...entry, done });
+        return done;
+      });
     const recordOf = (
       run: RunOfThread,
       records: ReadonlyArray<RunRecord>,
@@ -154,14 +181,16 @@ export const makeJournalWriter = (
     ): Effect.Effect<void, DurabilityError> =>
       // Not interruptible: whoever goes on after an interruption must know what was written.
       Effect.uninterruptible(
-        Effect.gen(function* () {
-          const done = yield* Deferred.make<void, DurabilityError>();
-          yield* Queue.offer(queue, { run, records, diagnostics, done });
-          return yield* Deferred.await(done);
-        }),
+        Effect.flatMap(offer({ run, records, diagnostics, soon: false }), Deferred.await),
       );
     const record: RunDurability["Service"]["record"] = (records, diagnostics = []) =>
       recordOf(claim, records, diagnostics);
+    const recordSoon: RunDurability["Service"]["recordSoon"] = (records, diagnostics = []) =>
+      Effect.uninterruptible(
+        Effect.asVoid(offer({ run: claim, records, diagnostics, soon: true })),
+      );
+    // Runs before the writer is taken away, so that no result is lost with it.
+    yield* Effect.addFinalizer(() => Effect.ignore(record([])));
 
     const flushSoft = Effect.suspend(() => (state.soft.length === 0 ? Effect.void : record([])));
     yield* flushSoft.pipe(
@@ -177,6 +206,7 @@ export const makeJournalWriter = (
       recordOther: (run, records) => recordOf(run, records, []),
       durability: RunDurability.of({
         record,
+        recordSoon,
         emit: (event) =>
           Effect.map(now, (at) => {
             if (state.soft.length < maxSoftEvents) state.soft.push({ event, at });

@@ -216,6 +216,8 @@ export const attemptRun = (
         ),
       );
       if (first._tag === "ended") return first.end;
+      // Results on their way are part of what the abort finds.
+      yield* writer.durability.record([]);
       return yield* runOnce(claim, agent, host, gate, writer, first.records);
     }),
   );

@@ -53,6 +53,11 @@ export const makeDrainGate = (): DrainGate => {
           Effect.sync(() => note(records)),
         );
       }),
+    // Ends calls and never starts one, so a closing host lets it pass.
+    recordSoon: (records, diagnostics) =>
+      Effect.tap(durability.recordSoon(records, diagnostics), () =>
+        Effect.sync(() => note(records)),
+      ),
     emit: (event) =>
       Effect.suspend(() => (closing && startsWork(event) ? held : durability.emit(event))),
   });

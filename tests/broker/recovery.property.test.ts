@@ -153,9 +153,16 @@ const caseArbitrary = fc.record({
     }),
     { minLength: 1, maxLength: 2 },
   ),
-  crashes: fc.array(fc.record({ append: fc.integer({ min: 1, max: 12 }), landed: fc.boolean() }), {
-    maxLength: 5,
-  }),
+  crashes: fc.array(
+    fc.record({
+      append: fc.integer({ min: 1, max: 12 }),
+      landed: fc.boolean(),
+      resultsWait: fc.boolean(),
+    }),
+    {
+      maxLength: 5,
+    },
+  ),
   resolutions: fc.array(fc.constantFrom(...resolutions), { minLength: 1, maxLength: 5 }),
 });
 type Case = typeof caseArbitrary extends fc.Arbitrary<infer A> ? A : never;

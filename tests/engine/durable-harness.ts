@@ -24,6 +24,8 @@ import { interpret, type RunEnd } from "#lib/engine/RunLoop.ts";
 export interface CrashPoint {
   readonly append: number;
   readonly landed: boolean;
+  /** Results that nobody waits for go with the next append, the latest that is promised; else at once. */
+  readonly resultsWait?: boolean;
 }
 
 /** What outlives every process of one run. */
@@ -67,10 +69,24 @@ export const makeProcess = Effect.fnUntraced(function* (
   let gone = false;
   let appends = 0;
   const die = Effect.andThen(Deferred.succeed(lost, undefined), Effect.die(new ProcessLost()));
-  const durability = RunDurability.of({
-    record: (records, diagnostics = []) =>
+  const soon: Array<Parameters<RunDurability["Service"]["record"]>> = [];
+  const durability: RunDurability["Service"] = RunDurability.of({
+    recordSoon: (...entry) =>
       Effect.suspend(() => {
         if (gone) return die;
+        soon.push(entry);
+        return crash?.resultsWait === true ? Effect.void : durability.record([]);
+      }),
+    record: (added, addedDiagnostics = []) =>
+      Effect.suspend(() => {
+        if (gone) return die;
+        const taken = soon.splice(0);
+        const records = [...taken.flatMap(([records]) => records), ...added];
+        const diagnostics = [
+          ...taken.flatMap(([, diagnostics]) => diagnostics ?? []),
+          ...addedDiagnostics,
+        ];
+        if (records.length === 0) return Effect.void;
         appends += 1;
         const isLast = appends === crash?.append;
         if (isLast) gone = true;

@@ -132,9 +132,16 @@ const caseArbitrary = fc.record({
     minLength: 1,
     maxLength: 3,
   }),
-  crashes: fc.array(fc.record({ append: fc.integer({ min: 1, max: 9 }), landed: fc.boolean() }), {
-    maxLength: 5,
-  }),
+  crashes: fc.array(
+    fc.record({
+      append: fc.integer({ min: 1, max: 9 }),
+      landed: fc.boolean(),
+      resultsWait: fc.boolean(),
+    }),
+    {
+      maxLength: 5,
+    },
+  ),
   decisions: fc.array(
     fc.constantFrom(
       "approved" as const,

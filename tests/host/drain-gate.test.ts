@@ -34,9 +34,12 @@ const settled: RunRecord = {
 const makeHost = () => {
   const seen: Array<string> = [];
   const gate = makeDrainGate();
+  const keep = (records: ReadonlyArray<RunRecord>) =>
+    Effect.sync(() => void seen.push(...records.map(({ _tag }) => _tag)));
   const durability = gate.guard(
     RunDurability.of({
-      record: (records) => Effect.sync(() => void seen.push(...records.map(({ _tag }) => _tag))),
+      record: keep,
+      recordSoon: keep,
       emit: (event) => Effect.sync(() => void seen.push(event._tag)),
       answers: () => Effect.succeed([]),
       noteToolExposure: () => Effect.void,
