@@ -1,31 +1,94 @@
 "use client";
+/* oxlint-disable react/incompatible-library */
+// The virtualizer is the only state of its kind here, and it is read where it is made.
+import { useVirtualizer } from "@tanstack/react-virtual";
 import { LoaderCircle } from "lucide-react";
-import { JsonValue } from "#components/json/json-value.tsx";
+import { type ReactNode, useEffect, useRef } from "react";
+import { useUrlState } from "#components/shell/use-url-state.ts";
+import { countOf } from "#components/ui/durations.ts";
 import { LongText } from "#components/json/long-text.tsx";
 import { Section } from "#components/ui/facts.tsx";
 import type { RunSnapshot } from "#lib/client/run-snapshot.ts";
+import { EarlierTurn } from "./earlier-turn.tsx";
+import { usePast } from "./past.tsx";
 import { Settlement } from "./settlement.tsx";
+import { StoredValue } from "./stored-value.tsx";
 import { TurnBlock } from "./turn-block.tsx";
+
+/** From this many turns on only those in view are drawn. */
+const virtualFrom = 40;
 
 /** What happened, in order: the request, each turn with its calls, what is going on now, the settlement. */
 export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
   const { detail } = snapshot;
+  const isPast = usePast();
+  // In the past only the turns that came with the moment can be shown as they were then.
+  const earlier = isPast ? 0 : detail.earlier.turns;
+  const count = earlier + detail.turnViews.length;
+  const turnAt = (index: number): ReactNode => {
+    const turn = detail.turnViews[index - earlier];
+    return turn === undefined ? (
+      <EarlierTurn turn={index + 1} snapshot={snapshot} />
+    ) : (
+      <TurnBlock turn={turn} before={detail.turnViews[index - earlier - 1]} snapshot={snapshot} />
+    );
+  };
   return (
     <div className="max-w-[1100px] pb-8">
       <section aria-label="Request" className="px-4 py-3">
         <h2 className="mb-2 font-semibold">Request</h2>
-        <JsonValue value={detail.input} label="input of the run" maxHeight={220} />
+        <StoredValue value={detail.input} label="input of the run" maxHeight={220} />
       </section>
-      {detail.turnViews.map((turn, index) => (
-        <TurnBlock
-          key={turn.turn}
-          turn={turn}
-          before={detail.turnViews[index - 1]}
-          snapshot={snapshot}
-        />
-      ))}
+      {isPast && detail.earlier.turns > 0 ? (
+        <p className="border-t border-line px-4 py-3 text-soft">
+          {countOf(detail.earlier.turns, "earlier turn")} with{" "}
+          {countOf(detail.earlier.calls, "call")} had ended before; they are shown in the present.
+        </p>
+      ) : null}
+      {count < virtualFrom ? (
+        Array.from({ length: count }, (_, index) => <div key={index}>{turnAt(index)}</div>)
+      ) : (
+        <TurnsInView count={count} turnAt={turnAt} />
+      )}
       <Asking snapshot={snapshot} />
       <Settlement detail={detail} />
+    </div>
+  );
+}
+
+/** The turns in view; a link to one brings it there. */
+function TurnsInView({ count, turnAt }: { count: number; turnAt: (index: number) => ReactNode }) {
+  const list = useRef<HTMLDivElement>(null);
+  const chosen = Number(useUrlState().get("turn") ?? 0);
+  const virtualizer = useVirtualizer({
+    count,
+    // The view scrolls, header and all; the turns begin below the request.
+    getScrollElement: () => document.getElementById("run-view"),
+    estimateSize: () => 320,
+    overscan: 2,
+    scrollMargin: list.current?.offsetTop ?? 0,
+  });
+  const first = useRef(chosen);
+  useEffect(() => {
+    if (first.current > 0) virtualizer.scrollToIndex(first.current - 1, { align: "start" });
+    // Once: later the page stays where the reader is.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, []);
+  return (
+    <div ref={list} className="relative" style={{ height: virtualizer.getTotalSize() }}>
+      {virtualizer.getVirtualItems().map((item) => (
+        <div
+          key={item.key}
+          ref={virtualizer.measureElement}
+          data-index={item.index}
+          className="absolute inset-x-0 top-0"
+          style={{
+            transform: `translateY(${item.start - virtualizer.options.scrollMargin}px)`,
+          }}
+        >
+          {turnAt(item.index)}
+        </div>
+      ))}
     </div>
   );
 }

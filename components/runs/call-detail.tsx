@@ -1,6 +1,6 @@
 "use client";
 import Link from "next/link";
-import { JsonValue } from "#components/json/json-value.tsx";
+import { useConsole } from "#components/shell/console-context.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { bytesText } from "#components/ui/durations.ts";
 import { Fact, Facts } from "#components/ui/facts.tsx";
@@ -9,8 +9,10 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { digestNotReadYet } from "#lib/client/apply-run-event.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
+import type { CallBody } from "#lib/contract/http/run-parts.ts";
 import type { ToolCallView } from "#lib/contract/views.ts";
 import { DiscoveryResult } from "./discovery-result.tsx";
+import { StoredValue } from "./stored-value.tsx";
 
 const classText: Record<ExecutionClass, string> = {
   readonly: "readonly: may run again freely",
@@ -27,27 +29,36 @@ const handlingText: Record<FailureHandling, string> = {
 /** Everything stored of one call. */
 export function CallDetail({
   call,
+  runId,
   agentId,
   progress,
   inside,
 }: {
   call: ToolCallView;
+  runId: string;
   agentId: string;
   progress: CallProgress | undefined;
   inside: string | undefined;
 }) {
+  const { api } = useConsole();
+  const addressOf = (body: CallBody): string =>
+    api.callBodyAddress(runId, call.turn, call.callId, body);
   const changed =
     call.effectiveParameters !== null &&
     JSON.stringify(call.effectiveParameters) !== JSON.stringify(call.parameters);
   return (
     <div className="flex flex-col gap-3 border-t border-line px-3 py-3">
-      <JsonValue
+      <StoredValue
         value={call.effectiveParameters ?? call.parameters}
         label={changed ? "arguments as they run, defaults filled in" : "arguments"}
+        address={addressOf(
+          call.effectiveParameters === null ? "parameters" : "effectiveParameters",
+        )}
       />
       {changed ? (
-        <JsonValue
+        <StoredValue
           value={call.parameters}
+          address={addressOf("parameters")}
           label={`arguments as the ${inside === undefined ? "model" : "program"} wrote them`}
           maxHeight={200}
         />
@@ -55,7 +66,11 @@ export function CallDetail({
       {progress === undefined ? null : <Preliminary progress={progress} />}
       <DiscoveryResult call={call} agentId={agentId} />
       {call.hasResult ? (
-        <Result call={call} reader={inside === undefined ? "model" : "program"} />
+        <Result
+          call={call}
+          address={addressOf("result")}
+          reader={inside === undefined ? "model" : "program"}
+        />
       ) : null}
       <Links call={call} />
       <Facts>
@@ -122,11 +137,20 @@ export function CallDetail({
   );
 }
 
-function Result({ call, reader }: { call: ToolCallView; reader: "model" | "program" }) {
+function Result({
+  call,
+  address,
+  reader,
+}: {
+  call: ToolCallView;
+  address: string;
+  reader: "model" | "program";
+}) {
   return (
     <div>
-      <JsonValue
+      <StoredValue
         value={call.result}
+        address={address}
         label={`${call.isFailure ? "failure" : "result"} that the ${reader} sees`}
       />
       {call.originalBytes === null ? null : (

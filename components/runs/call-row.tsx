@@ -15,6 +15,7 @@ const previewCharacters = 160;
 /** One call: its state, what it was asked to do, and where its time went. */
 export function CallRow({
   call,
+  runId,
   agentId,
   progress,
   open,
@@ -23,6 +24,7 @@ export function CallRow({
   children,
 }: {
   call: ToolCallView;
+  runId: string;
   agentId: string;
   progress: CallProgress | undefined;
   open: boolean;
@@ -77,7 +79,13 @@ export function CallRow({
         </p>
       )}
       {open ? (
-        <CallDetail call={call} agentId={agentId} progress={progress} inside={inside} />
+        <CallDetail
+          call={call}
+          runId={runId}
+          agentId={agentId}
+          progress={progress}
+          inside={inside}
+        />
       ) : null}
       {children}
     </li>

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
 import { Empty } from "#components/feedback/empty.tsx";
+import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { Button } from "#components/ui/button.tsx";
@@ -13,6 +14,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import type { SelectionSource } from "#lib/contract/exposure.ts";
 import type { ExposureExplanation, RunDetail, TurnView } from "#lib/contract/views.ts";
+import { useEarlierTurns } from "./earlier-turn.tsx";
 import { exposureDiff } from "./exposure-diff.ts";
 
 const sourceText: Record<SelectionSource, string> = {
@@ -34,41 +36,48 @@ const verdictText: Record<ExposureExplanation["verdict"], string> = {
 /** What the model was shown in one turn, what changed, and why any tool was or was not there. */
 export function ExposureView({ detail }: { detail: RunDetail }) {
   const url = useUrlState();
-  const wanted = Number(url.get("turn"));
-  const at = Math.max(
-    0,
-    detail.turnViews.findIndex((turn) => turn.turn === wanted),
-  );
-  const turn = detail.turnViews[wanted > 0 ? at : detail.turnViews.length - 1];
-  if (turn === undefined) {
+  const last = detail.earlier.turns + detail.turnViews.length;
+  const asked = Number(url.get("turn"));
+  const wanted = Number.isInteger(asked) && asked >= 1 && asked <= last ? asked : last;
+  // Turns that did not come with the run are read when one of them is chosen.
+  const isEarlier = wanted >= 1 && wanted <= detail.earlier.turns;
+  const earlier = useEarlierTurns(detail.runId, wanted, isEarlier);
+  const turns = isEarlier ? (earlier.data?.items ?? []) : detail.turnViews;
+  const turn = turns.find((one) => one.turn === wanted);
+  if (last === 0) {
     return (
       <Empty kind="nothing-yet" title="No exposure recorded yet">
         What a request showed is stored with the response it led to.
       </Empty>
     );
   }
-  const before = detail.turnViews[detail.turnViews.indexOf(turn) - 1];
   return (
     <div className="max-w-[1100px] pb-8">
       <div className="flex items-center gap-2 px-4 py-3">
         <label className="flex items-center gap-2">
           Turn
           <Select
-            value={turn.turn}
+            value={wanted}
             onChange={(event) => url.set({ turn: event.target.value, call: undefined })}
             className="!w-auto"
           >
-            {detail.turnViews.map((one) => (
-              <option key={one.turn} value={one.turn}>
-                {one.turn}
+            {Array.from({ length: last }, (_, index) => (
+              <option key={index + 1} value={index + 1}>
+                {index + 1}
               </option>
             ))}
           </Select>
         </label>
         <span className="text-soft">Exposure is what the model could see. It permits nothing.</span>
       </div>
-      <Shown turn={turn} before={before} />
-      <Explainer runId={detail.runId} turn={turn.turn} />
+      {turn === undefined ? (
+        <SkeletonRows rows={6} label={`turn ${wanted}`} />
+      ) : (
+        <>
+          <Shown turn={turn} before={turns.find((one) => one.turn === wanted - 1)} />
+          <Explainer runId={detail.runId} turn={turn.turn} />
+        </>
+      )}
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { visibleText } from "#lib/contract/json/visible-text.ts";
 import type { RunDetail } from "#lib/contract/views.ts";
 import { AbortRun } from "./abort-run.tsx";
+import { LookBack, usePast } from "./past.tsx";
 import { ProofPack } from "./proof-pack.tsx";
 
 const settled = (detail: RunDetail): boolean => detail.settledAt !== null;
@@ -17,6 +18,7 @@ const settled = (detail: RunDetail): boolean => detail.settledAt !== null;
 /** What the run is, where it stands and what it has used. */
 export function RunHeader({ detail }: { detail: RunDetail }) {
   const me = useMe();
+  const isPast = usePast();
   return (
     <PageHeader
       title={
@@ -28,8 +30,11 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
         <>
           <RunStateBadge state={detail.state} />
           <span className="ml-auto flex items-center gap-2">
-            {isAtLeast(me, "operator") ? <ProofPack runId={detail.runId} /> : null}
-            {!settled(detail) && isAtLeast(me, "operator") ? <AbortRun detail={detail} /> : null}
+            {!isPast && isAtLeast(me, "operator") ? <ProofPack runId={detail.runId} /> : null}
+            <LookBack asOf={detail.asOf} />
+            {!isPast && !settled(detail) && isAtLeast(me, "operator") ? (
+              <AbortRun detail={detail} />
+            ) : null}
           </span>
         </>
       }

@@ -2,19 +2,23 @@
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
+import { FixedNow } from "#components/shell/use-now.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { useRouter } from "next/navigation";
 import { countText } from "#components/ui/durations.ts";
-import type { RunSnapshot } from "#lib/client/run-snapshot.ts";
+import { freshSnapshot, type RunSnapshot } from "#lib/client/run-snapshot.ts";
 import { Activity } from "./activity.tsx";
+import { Attempts } from "./attempts.tsx";
 import { Explanation } from "./explanation.tsx";
 import { ExposureView } from "./exposure-view.tsx";
+import { PastBanner, PastProvider, useMomentAddress, usePast, useRunMoment } from "./past.tsx";
 import { Records } from "./records.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { RunTimeline } from "./run-timeline.tsx";
 import { useEarlierProgress, useRun } from "./use-run.ts";
 
 const views = ["activity", "timeline", "exposure", "attempts", "records"] as const;
+const noMeanings: ReadonlyMap<number, string> = new Map();
 type View = (typeof views)[number];
 const isView = (text: string | undefined): text is View => views.some((view) => view === text);
 
@@ -24,6 +28,24 @@ export function RunPage({ runId }: { runId: string }) {
   const router = useRouter();
   useEarlierProgress(runId, run.data);
   useKeys({ back: () => router.push("/runs") });
+  const at = useMomentAddress();
+  const moment = useRunMoment(runId, at);
+  if (at !== undefined) {
+    return (
+      <div className="flex min-h-0 flex-1 flex-col">
+        <QueryStates query={moment} loading={<SkeletonRows rows={12} label="the run as it was" />}>
+          {(then) => (
+            <PastProvider value={true}>
+              <FixedNow value={then.at}>
+                <PastBanner moment={then} />
+                <Loaded snapshot={freshSnapshot(then.run)} />
+              </FixedNow>
+            </PastProvider>
+          )}
+        </QueryStates>
+      </div>
+    );
+  }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <QueryStates query={run} loading={<SkeletonRows rows={12} label="the run" />}>
@@ -38,9 +60,10 @@ function Loaded({ snapshot }: { snapshot: RunSnapshot }) {
   const wanted = url.get("view");
   const view = isView(wanted) ? wanted : "activity";
   const { detail } = snapshot;
+  const isPast = usePast();
   const counts: Partial<Record<View, number>> = {
     attempts: detail.attempts.length,
-    exposure: detail.turnViews.length,
+    exposure: detail.earlier.turns + detail.turnViews.length,
   };
   return (
     <>
@@ -85,7 +108,13 @@ function Loaded({ snapshot }: { snapshot: RunSnapshot }) {
         {view === "activity" ? <Activity snapshot={snapshot} /> : null}
         {view === "timeline" ? <RunTimeline detail={detail} /> : null}
         {view === "exposure" ? <ExposureView detail={detail} /> : null}
-        {view === "attempts" ? <Explanation detail={detail} /> : null}
+        {view === "attempts" ? (
+          isPast ? (
+            <Attempts detail={detail} meanings={noMeanings} />
+          ) : (
+            <Explanation detail={detail} />
+          )
+        ) : null}
         {view === "records" ? <Records runId={detail.runId} /> : null}
       </div>
     </>

@@ -1,11 +1,11 @@
 "use client";
 import Link from "next/link";
-import { JsonValue } from "#components/json/json-value.tsx";
 import { RunStateBadge } from "#components/status/status-badge.tsx";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { RunDetail } from "#lib/contract/views.ts";
+import { StoredValue } from "./stored-value.tsx";
 
 /** How the run ended, or what it is waiting for. */
 export function Settlement({ detail }: { detail: RunDetail }) {
@@ -46,7 +46,7 @@ export function Settlement({ detail }: { detail: RunDetail }) {
       </Facts>
       {detail.output === null ? null : (
         <div className="mt-2">
-          <JsonValue value={detail.output} label="output of the run" />
+          <StoredValue value={detail.output} label="output of the run" />
         </div>
       )}
     </Section>

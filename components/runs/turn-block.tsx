@@ -1,5 +1,7 @@
 "use client";
 import { LongText } from "#components/json/long-text.tsx";
+import { useState } from "react";
+import { Button } from "#components/ui/button.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { bytesText, countOf, countText } from "#components/ui/durations.ts";
 import { Section } from "#components/ui/facts.tsx";
@@ -8,6 +10,9 @@ import { callKey, type RunSnapshot } from "#lib/client/run-snapshot.ts";
 import type { TurnView } from "#lib/contract/views.ts";
 import { CallRow } from "./call-row.tsx";
 import { exposureDiff } from "./exposure-diff.ts";
+
+/** Calls of a batch that are drawn at once; the others on demand. */
+const firstCalls = 60;
 
 /** One model response and its batch. */
 export function TurnBlock({
@@ -23,6 +28,12 @@ export function TurnBlock({
   const chosen = url.get("turn") === String(turn.turn) ? url.get("call") : undefined;
   const diff =
     before === undefined ? undefined : exposureDiff(before.exposure.exposed, turn.exposure.exposed);
+  const [showsAll, setShowsAll] = useState(false);
+  // The chosen call is always among those that are drawn.
+  const drawn =
+    showsAll || turn.calls.length <= firstCalls
+      ? turn.calls
+      : turn.calls.filter((call, index) => index < firstCalls || call.callId === chosen);
   const choose = (callId: string): void =>
     url.set(
       chosen === callId
@@ -74,10 +85,11 @@ export function TurnBlock({
         ) : null
       ) : (
         <ol aria-label={`Calls of turn ${turn.turn}`} className="rounded-sm border border-line">
-          {turn.calls.map((call) => (
+          {drawn.map((call) => (
             <CallRow
               key={call.callId}
               call={call}
+              runId={snapshot.detail.runId}
               agentId={snapshot.detail.agentId}
               progress={snapshot.progress[callKey(turn.turn, call.callId)]}
               open={chosen === call.callId}
@@ -93,6 +105,7 @@ export function TurnBlock({
                       key={inner.callId}
                       call={inner}
                       inside={call.toolName}
+                      runId={snapshot.detail.runId}
                       agentId={snapshot.detail.agentId}
                       progress={snapshot.progress[callKey(turn.turn, inner.callId)]}
                       open={chosen === inner.callId}
@@ -103,6 +116,13 @@ export function TurnBlock({
               )}
             </CallRow>
           ))}
+          {drawn.length === turn.calls.length ? null : (
+            <li className="p-1.5">
+              <Button kind="quiet" onClick={() => setShowsAll(true)}>
+                Show the other {countOf(turn.calls.length - drawn.length, "call")}
+              </Button>
+            </li>
+          )}
         </ol>
       )}
     </Section>

@@ -25,6 +25,9 @@ export function useRun(runId: string) {
   });
 }
 
+/** How far back in the log preliminary values are looked for. */
+const earlierEvents = 5_000;
+
 /**
  * Preliminary values and half-written text are in no record: after a reload they are fetched once from
  * the run's own part of the log, up to where the page already is (OP-01).
@@ -36,7 +39,11 @@ export function useEarlierProgress(runId: string, snapshot: RunSnapshot | undefi
   useEffect(() => {
     if (!known || !running) return;
     const until = client.getQueryData<RunSnapshot>(keys.run(runId))?.detail.asOf ?? 0;
-    const source = new EventSource(`/api/v1/events?runId=${encodeURIComponent(runId)}&after=0`);
+    // Only the newest are kept anyway; a long run's first events would be read for nothing.
+    const after = Math.max(0, until - earlierEvents);
+    const source = new EventSource(
+      `/api/v1/events?runId=${encodeURIComponent(runId)}&after=${after}`,
+    );
     let earlier: RunSnapshot | undefined;
     const finish = (): void => {
       source.close();

@@ -1,5 +1,5 @@
 "use client";
-import { useSyncExternalStore } from "react";
+import { createContext, useContext, useSyncExternalStore } from "react";
 import { useConsole } from "./console-context.tsx";
 
 /** One timer for every age and countdown of the page. */
@@ -20,12 +20,19 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
+const FixedNowContext = createContext<number | undefined>(undefined);
+
+/** Where time stands still: ages and lengths inside are those of this moment. */
+export const FixedNow = FixedNowContext;
+
 /** The server's time in milliseconds, at whole seconds; draws again every second. */
 export function useNow(): number {
   const { clock } = useConsole();
-  return useSyncExternalStore(
+  const fixed = useContext(FixedNowContext);
+  const now = useSyncExternalStore(
     subscribe,
     () => Math.floor(clock.now() / 1_000) * 1_000,
     () => 0,
   );
+  return fixed ?? now;
 }
