@@ -9,6 +9,8 @@
 import * as Schema from "effect/Schema";
 import { Value as PrivateCause } from "#lib/failure-diagnostic.ts";
 
+export { AgentRunSuspended } from "#lib/engine/run-suspended.ts";
+
 const call = { toolCallId: Schema.String, toolName: Schema.String };
 const privateCause = Schema.optionalKey(PrivateCause);
 

@@ -11,6 +11,18 @@ import type * as Tool from "effect/unstable/ai/Tool";
 import type * as Contract from "#lib/contract/approval.ts";
 import type * as Status from "#lib/contract/status.ts";
 
+export {
+  type ApprovalDecision,
+  ApprovalResolver,
+  type ApprovalResolverShape,
+} from "#lib/approval/ApprovalResolver.ts";
+export {
+  ApprovalPolicy,
+  type ApprovalPolicyShape,
+  type PolicyAnswer,
+} from "#lib/approval/ApprovalPolicy.ts";
+export type { ApprovalRequestContent } from "#lib/contract/approval.ts";
+
 /** What is at stake, as declared by the tool's author (`A-02`). */
 export type ApprovalRisk = Status.Risk;
 
