@@ -225,7 +225,12 @@ describe("whole runs against the reference model", () => {
           assert.strictEqual(terminalEvents(run.events).length, 1);
           assert.strictEqual(run.events.at(-1), terminalEvents(run.events)[0]);
         }),
-        seeded("whole runs and the reference model", Number(process.env["FC_RUNS"] ?? 2_000)),
+        {
+          ...seeded("whole runs and the reference model", Number(process.env["FC_RUNS"] ?? 2_000)),
+          // A counterexample that is slow to shrink is told as it is then, before the test's own time is over.
+          interruptAfterTimeLimit: 100_000,
+          markInterruptAsFailure: true,
+        },
       );
     },
   );
