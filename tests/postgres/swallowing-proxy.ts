@@ -7,11 +7,18 @@ export const swallowingProxy = (url: string) =>
     Effect.promise(async () => {
       const target = new URL(url);
       let armed = false;
+      let armedByCommit = false;
       const open = new Set<net.Socket>();
       const server = net.createServer((client) => {
         const upstream = net.connect(Number(target.port), target.hostname);
         open.add(client).add(upstream);
-        client.pipe(upstream);
+        client.on("data", (chunk) => {
+          if (armedByCommit && chunk.includes("COMMIT")) {
+            armedByCommit = false;
+            armed = true;
+          }
+          upstream.write(chunk);
+        });
         upstream.on("data", (chunk) => {
           if (!armed) return void client.write(chunk);
           armed = false;
@@ -36,6 +43,10 @@ export const swallowingProxy = (url: string) =>
         url: through.toString(),
         swallowNextReply: () => {
           armed = true;
+        },
+        /** The next COMMIT reaches the server, and its answer nobody. */
+        swallowNextCommit: () => {
+          armedByCommit = true;
         },
         close: () =>
           new Promise<void>((resolve) => {
