@@ -1,6 +1,7 @@
 /**
  * The places where a crash drill kills a process: before and after every durable
- * mutation, and inside a handler around its effect (PG-09). A closed list; a test
+ * mutation, and inside a handler around its effect, the model's call or a
+ * program's (PG-09). A closed list; a test
  * fails when a mutation has no place in it.
  */
 import * as Context from "effect/Context";
@@ -40,6 +41,9 @@ const handlerPlaces = [
   "handler:before-effect",
   "handler:during-effect",
   "handler:after-effect",
+  "inner:before-effect",
+  "inner:during-effect",
+  "inner:after-effect",
 ] as const;
 
 export type Failpoint = `before:${Mutation}` | `after:${Mutation}` | (typeof handlerPlaces)[number];

@@ -25,6 +25,8 @@ export interface DrillRow {
   readonly lost: number;
   readonly settlements: number;
   readonly unknowns: number;
+  /** How often the body of the one step ran. */
+  readonly bodies: number;
   readonly stuck: boolean;
   readonly outcome: string;
 }
@@ -84,6 +86,7 @@ const Facts = Schema.Struct({
   lost: Schema.Int,
   settlements: Schema.Int,
   unknowns: Schema.Int,
+  bodies: Schema.Int,
   outcome: Schema.String,
 });
 
@@ -100,11 +103,12 @@ const factsOf = (url: string, key: string) =>
         SELECT coalesce((SELECT sum(times) FROM done), 0)::int AS effects,
           coalesce((SELECT sum(times - 1) FROM done), 0)::int AS duplicated,
           (SELECT count(*) FROM tool_calls t JOIN run USING (tenant_id, run_id)
-            WHERE t.tool_name <> 'look' AND t.state = 'succeeded'
+            WHERE t.tool_name NOT IN ('look', 'bundle') AND t.state = 'succeeded'
               AND NOT EXISTS (SELECT FROM done WHERE done.key = t.idempotency_key))::int AS lost,
           (SELECT count(*) FROM journal_records j JOIN run ON run.tenant_id = j.tenant_id AND run.thread_id = j.thread_id
             WHERE j.kind = 'RunSettled')::int AS settlements,
           (SELECT count(*) FROM unknown_outcomes u JOIN run USING (tenant_id, run_id))::int AS unknowns,
+          (SELECT count(*) FROM drill_bodies b JOIN run USING (run_id))::int AS bodies,
           (SELECT state FROM run) AS outcome`,
     });
     return yield* facts(key);
@@ -122,6 +126,7 @@ export const prepareDrill = (url: string): Promise<void> =>
       VALUES ('default', 'opr_drill', 'Drill', 'drill@localhost', 'admin') ON CONFLICT DO NOTHING`;
     yield* sql`CREATE TABLE IF NOT EXISTS drill_effects (
       run_id text NOT NULL, tool text NOT NULL, key text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())`;
+    yield* sql`CREATE TABLE IF NOT EXISTS drill_bodies (run_id text NOT NULL)`;
   }).pipe(
     Effect.asVoid,
     Effect.provide(Database.layer({ url: Redacted.make(url), maxConnections: 1 })),
