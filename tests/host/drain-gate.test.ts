@@ -69,6 +69,28 @@ describe("a host that stops", () => {
       }),
   );
 
+  it.effect("[CM-01] lets a call in flight make the calls inside it, which are part of it", () =>
+    Effect.gen(function* () {
+      const { seen, gate, durability } = makeHost();
+      yield* durability.record([prepared]);
+      const closing = yield* Effect.forkChild(gate.close(3_000));
+      yield* TestClock.adjust("1 millis");
+      const inner = { callId: ToolCallId.make("inner-1"), parentCallId: call.callId };
+      yield* durability.record([{ ...prepared, ...inner }]);
+      yield* durability.emit({ _tag: "ToolCallStarted", ...call, ...inner, attempt: 1 });
+      yield* durability.record([{ ...settled, callId: inner.callId }, settled]);
+      yield* TestClock.adjust("100 millis");
+      yield* Fiber.join(closing);
+      assert.deepStrictEqual(seen, [
+        "ToolCallPrepared",
+        "ToolCallPrepared",
+        "ToolCallStarted",
+        "ToolCallSettled",
+        "ToolCallSettled",
+      ]);
+    }),
+  );
+
   it.effect("waits for the call in flight and lets its result be recorded", () =>
     Effect.gen(function* () {
       const { seen, gate, durability } = makeHost();
