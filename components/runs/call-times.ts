@@ -1,6 +1,11 @@
 /** How long a call queued, waited for people and ran; pure. */
 import type { ToolCallView } from "#lib/contract/views.ts";
 
+type TimedCall = Pick<
+  ToolCallView,
+  "declaredAt" | "requestedAt" | "decidedAt" | "startedAt" | "endedAt"
+>;
+
 export interface CallTimes {
   /** Declared and not started, without the wait for a person. */
   readonly queuedMillis: number;
@@ -11,7 +16,7 @@ export interface CallTimes {
   readonly open: "queued" | "person" | "running" | "none";
 }
 
-export const callTimes = (call: ToolCallView, now: number): CallTimes => {
+export const callTimes = (call: TimedCall, now: number): CallTimes => {
   const person =
     call.requestedAt === null
       ? null

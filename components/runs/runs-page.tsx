@@ -11,6 +11,7 @@ import { useSettings } from "#components/shell/settings.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { cappedText, countText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
+import { At } from "#components/ui/time.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import type { RunListItem } from "#lib/contract/views.ts";
 import { activeFilters, runQuery } from "./run-filters.ts";
@@ -49,6 +50,7 @@ export function RunsPage() {
   });
 
   const count = runs.data?.pages[0]?.count;
+  const searched = runs.data?.pages.at(-1)?.searched;
   const filtered = activeFilters(url) > 0 || url.all("state").length > 0;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -75,6 +77,13 @@ export function RunsPage() {
         }
       >
         <RunFilterBar url={url} textRef={filter} />
+        {searched === undefined ? null : (
+          <output className="tone-attention tone-text w-full" data-searched>
+            Searched the newest {countText(searched.rows)} runs only, back to{" "}
+            <At at={searched.since} />: this database has no index of titles for such a text. Narrow
+            it with another filter or a time.
+          </output>
+        )}
       </PageHeader>
       <QueryStates query={runs} loading={<SkeletonRows rows={14} label="runs" />}>
         {() =>

@@ -57,6 +57,8 @@ export interface SeedCall {
 /** Appends behind its own tail, as one owner does, and counts the events it caused. */
 export class SeedRun {
   private tail: Claim["tail"];
+  /** Moves on with each append: a turn begins where the one before ended. */
+  private clock: number;
   private batch = 0;
   events = 1;
 
@@ -65,6 +67,7 @@ export class SeedRun {
     readonly startedAt: number,
   ) {
     this.tail = claim.tail;
+    this.clock = startedAt;
   }
 
   readonly append = Effect.fnUntraced(
@@ -84,6 +87,7 @@ export class SeedRun {
         diagnostics: [],
       });
       this.tail = receipt.tail;
+      this.clock = receipt.recordedAt;
       this.events += records.reduce((sum, record) => sum + eventsOf(record).length, 0);
     }.bind(this),
   );
@@ -151,7 +155,7 @@ export class SeedRun {
     exposure,
     finishReason: calls.length === 0 ? "stop" : "tool-calls",
     usage: { inputTokens: 900 + 17 * turn, outputTokens: 60 + turn },
-    startedAt: this.startedAt,
+    startedAt: this.clock,
   });
 
   readonly asked = (turn: number, calls: ReadonlyArray<SeedCall>): ReadonlyArray<RunRecord> =>
@@ -202,6 +206,7 @@ export class SeedRun {
     attempt: 1,
   });
 
+  /** Its times follow the append before it, so it belongs into a later append than the call's turn. */
   readonly settled = (
     turn: number,
     index: number,
@@ -213,8 +218,8 @@ export class SeedRun {
     ...this.call(turn, index, call),
     originalBytes: 2 + JSON.stringify(end.result).length,
     source: "handler",
-    startedAt: this.startedAt + turn * 1_000,
-    endedAt: this.startedAt + turn * 1_000 + 300 + 40 * index,
+    startedAt: this.clock,
+    endedAt: this.clock + 3 + (index % 7),
     ...end,
   });
 

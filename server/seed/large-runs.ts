@@ -27,8 +27,8 @@ export const writeLongRun = Effect.fn("seed.writeLongRun")(function* (
   let turn = 1;
   for (; run.events < events - 100; turn++) {
     const calls = Array.from({ length: callsPerTurn }, (_, index) => look(turn, index));
+    yield* run.append([run.turn(turn, calls, `Orders ${turn * callsPerTurn} and on.`)]);
     yield* run.append([
-      run.turn(turn, calls, `Orders ${turn * callsPerTurn} and on.`),
       ...calls.map((call, index) => run.prepared(turn, index, call)),
       ...calls.map((call, index) =>
         run.settled(turn, index, call, {
