@@ -4,12 +4,11 @@
  * a plan of another process decides what a host will be asked to do.
  */
 import { Effect, Schema } from "effect";
-import { Tool, Toolkit } from "effect/unstable/ai";
+import { type Prompt, Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
 import { CurrentToolCall } from "#lib/current-tool-call.ts";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
 import { ReachFailpoint } from "#lib/testing/failpoints.ts";
-import type { RecordedRequest } from "#lib/testing/recorded-request.ts";
 import { type ScriptedTurn, text, toolCalls } from "#lib/testing/scripted-turn.ts";
 import { approvalRule } from "#lib/tool-approval.ts";
 import { unknownOutcome } from "#lib/unknown-outcome.ts";
@@ -107,7 +106,7 @@ export const fleetHandlers = (provider: string) =>
 const decodeScript = Schema.decodeUnknownSync(Schema.fromJsonString(Script));
 
 /** Answers from what the conversation holds, so that it needs no memory across processes. */
-export const followScript = (request: RecordedRequest): ScriptedTurn => {
+export const followScript = (request: { readonly prompt: Prompt.Prompt }): ScriptedTurn => {
   const { content } = request.prompt;
   const place = content.findLastIndex((message) => message.role === "user");
   const input = content[place];

@@ -13,7 +13,6 @@ import { Journal } from "#lib/durable/Journal.ts";
 import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { journalLayer, ledgerLayer, ReachFailpoint } from "#lib/testing/failpoints.ts";
-import { ScriptedModel } from "#lib/testing/ScriptedModel.ts";
 import { holdHostLock } from "#server/cluster/host-lock.ts";
 import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
 import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
@@ -27,6 +26,7 @@ import { peopleLayer } from "#server/postgres/ports.ts";
 import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
 import { fleetAgent, fleetHandlers, followScript } from "./agent.ts";
 import { say } from "./host-lines.ts";
+import { modelLayer } from "./model.ts";
 
 const settings = Config.all({
   databaseUrl: Config.Redacted("FLEET_DATABASE_URL"),
@@ -121,7 +121,7 @@ const hostLayer = Layer.unwrap(
           Effect.all([register(Agent.bind(fleetAgent, fleetHandlers(provider)))]),
         ),
       ),
-      Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: followScript })),
+      Layer.provideMerge(modelLayer(followScript)),
       Layer.provideMerge(store),
       Layer.provideMerge(reachLayer(killAt)),
     );
