@@ -7,7 +7,12 @@ import type * as Prompt from "effect/unstable/ai/Prompt";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
-import { foldRecords, type RunEvidence, type TurnEvidence } from "#lib/durable/run-state.ts";
+import {
+  foldRecords,
+  type RunEvidence,
+  type TurnEvidence,
+  withInner,
+} from "#lib/durable/run-state.ts";
 
 type Encoded = Prompt.MessageEncoded;
 
@@ -62,7 +67,9 @@ const earlierRun = (records: ReadonlyArray<RunRecord>): ReadonlyArray<Encoded> =
 
 const ending = (evidence: RunEvidence): ReadonlyArray<Encoded> => {
   const open = evidence.turns.flatMap((turn) =>
-    turn.calls.filter((call) => call.unknown !== undefined && call.resolved === undefined),
+    withInner(turn.calls).filter(
+      (call) => call.unknown !== undefined && call.resolved === undefined,
+    ),
   );
   const doubt = open.map(
     (call) =>

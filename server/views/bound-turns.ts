@@ -13,14 +13,16 @@ const bodyBytes = (turns: ReadonlyArray<TurnView>): number =>
   turns.reduce(
     (sum, turn) =>
       sum +
-      turn.calls.reduce(
-        (inner, call) =>
-          inner +
-          JSON.stringify(call.parameters).length +
-          JSON.stringify(call.effectiveParameters).length +
-          JSON.stringify(call.result).length,
-        0,
-      ),
+      turn.calls
+        .flatMap((call) => [call, ...(call.inner ?? [])])
+        .reduce(
+          (bytes, call) =>
+            bytes +
+            JSON.stringify(call.parameters).length +
+            JSON.stringify(call.effectiveParameters).length +
+            JSON.stringify(call.result).length,
+          0,
+        ),
     0,
   );
 
