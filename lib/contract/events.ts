@@ -6,6 +6,7 @@
  * whole value is behind the run's own routes.
  */
 import * as Schema from "effect/Schema";
+import * as SchemaTransformation from "effect/SchemaTransformation";
 import { ExposureSnapshot } from "./exposure.ts";
 import {
   AgentId,
@@ -195,7 +196,7 @@ const RunInterrupted = Schema.TaggedStruct("RunInterrupted", {});
 /** A kind written by a later version; shown neutrally, never dropped. */
 const UnknownEvent = Schema.TaggedStruct("UnknownEvent", { kind: Schema.String });
 
-export const RunEvent = Schema.Union([
+const kinds = [
   RunQueued,
   RunStarted,
   AttemptStarted,
@@ -227,10 +228,33 @@ export const RunEvent = Schema.Union([
   RunAborted,
   RunInterrupted,
   UnknownEvent,
-]);
+] as const;
+
+/** The kinds and shapes of this version: what is written. */
+export const RunEvent = Schema.Union(kinds);
 export type RunEvent = typeof RunEvent.Type;
 export type RunEventKind = RunEvent["_tag"];
 export type EventOf<Kind extends RunEventKind> = Extract<RunEvent, { readonly _tag: Kind }>;
+
+/** Longest name of a kind that is kept of an event this version does not know. */
+const maxKindLength = 128;
+
+/** Anything that at least names its kind, as `UnknownEvent`. */
+const NewerEvent = Schema.Struct({ _tag: Schema.String }).pipe(
+  Schema.decodeTo(
+    Schema.toType(UnknownEvent),
+    SchemaTransformation.transform({
+      decode: ({ _tag }) => ({
+        _tag: "UnknownEvent" as const,
+        kind: _tag.slice(0, maxKindLength),
+      }),
+      encode: ({ _tag }) => ({ _tag }),
+    }),
+  ),
+);
+
+/** What is read: a kind or shape that this version does not know is an `UnknownEvent`, never a failure. */
+export const ReadableEvent = Schema.Union([...kinds, NewerEvent]);
 
 /** An event at its place in the tenant's log; `sequence` has no gaps and no late arrivals. */
 export const LoggedEvent = Schema.Struct({
@@ -241,6 +265,6 @@ export const LoggedEvent = Schema.Struct({
   agentId: AgentId,
   threadId: ThreadId,
   runId: RunId,
-  event: RunEvent,
+  event: ReadableEvent,
 });
 export type LoggedEvent = typeof LoggedEvent.Type;

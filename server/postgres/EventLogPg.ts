@@ -14,7 +14,7 @@ import * as Queue from "effect/Queue";
 import * as Schema from "effect/Schema";
 import * as Stream from "effect/Stream";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
-import { type LoggedEvent, RunEvent } from "#lib/contract/events.ts";
+import { type LoggedEvent, ReadableEvent } from "#lib/contract/events.ts";
 import { AgentId, RunId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import { Int8, JsonText, Millis } from "#server/postgres/columns.ts";
@@ -49,7 +49,7 @@ const EventRow = Schema.Struct({
 const Bounds = Schema.Struct({ first_sequence: Int8, last_sequence: Int8 });
 const WaitingTenant = Schema.Struct({ tenant_id: TenantId });
 
-const decodeEvent = Schema.decodeUnknownOption(RunEvent);
+const decodeEvent = Schema.decodeUnknownOption(ReadableEvent);
 
 /** A kind or shape of a later version stays in the log as a neutral row. */
 const loggedEventOf = (tenantId: TenantId, row: typeof EventRow.Type): LoggedEvent => ({
