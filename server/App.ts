@@ -26,6 +26,7 @@ import { OwnHosts } from "#server/http/OwnHosts.ts";
 import { apiRoutes } from "#server/http/routes.ts";
 import { startServer } from "#server/http/Server.ts";
 import type { ApiServices } from "#server/http/services.ts";
+import { originOf } from "#server/launch/origin.ts";
 import { Listening, Surroundings } from "#server/launch/Surroundings.ts";
 import { ModelBinding } from "#server/model/ModelBinding.ts";
 import { modelLayer } from "#server/model/Models.ts";
@@ -196,7 +197,7 @@ const listening = Effect.gen(function* () {
     { host, port, development, pages, graceMillis: 500 },
     apiRoutes.pipe(Layer.provide(Layer.succeedContext(services))),
   );
-  const origin = Option.getOrElse(publicUrl, () => `http://${host}:${bound.port}`);
+  const origin = Option.getOrElse(publicUrl, () => originOf(host, bound.port));
   return Listening.of({
     origin,
     signInLink: Option.map(invitation, ({ path }) => `${origin}${path}`),
