@@ -115,7 +115,7 @@ it.each(["bundler", "nodenext"] as const)(
 
 it("the agent of the readme type-checks as it is printed", () => {
   const [, code] =
-    /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(root, "README.md"), "utf8")) ?? [];
+    /```ts run\n([\s\S]*?)```/.exec(readFileSync(path.join(root, "README.md"), "utf8")) ?? [];
   writeFileSync(path.join(project, "readme.ts"), code ?? "the readme has no code");
   expect(typeCheck(["readme.ts"], "bundler")).toEqual({ status: 0, stdout: "" });
 });
