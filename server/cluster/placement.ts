@@ -12,6 +12,7 @@ import {
   SqlRunnerStorage,
 } from "effect/unstable/cluster";
 import * as Database from "#server/postgres/Database.ts";
+import { quietAtStop } from "./quiet-stop.ts";
 
 /** A process is declared gone after about this long; measured takeover after kill -9 is 6 to 10 s. */
 const failover = {
@@ -27,10 +28,12 @@ const failover = {
 } as const;
 
 /** One process: no socket, nothing stored by the cluster. */
-export const singleProcessLayer = Sharding.layer.pipe(
-  Layer.provide([Runners.layerNoop, RunnerHealth.layerNoop, RunnerStorage.layerMemory]),
-  Layer.provide(MessageStorage.layerNoop),
-  Layer.provide(ShardingConfig.layer({ ...failover, shardsPerGroup: 64 })),
+export const singleProcessLayer = quietAtStop(
+  Sharding.layer.pipe(
+    Layer.provide([Runners.layerNoop, RunnerHealth.layerNoop, RunnerStorage.layerMemory]),
+    Layer.provide(MessageStorage.layerNoop),
+    Layer.provide(ShardingConfig.layer({ ...failover, shardsPerGroup: 64 })),
+  ),
 );
 
 /**
@@ -70,8 +73,10 @@ export const memberLayer = (
     runnerListenAddress: Option.some(RunnerAddress.make("0.0.0.0", address.port)),
   };
   // Given twice: the socket layer overlays its own copy on the environment's HOST and PORT, which are the console's.
-  return NodeClusterSocket.layer({ storage: "byo", shardingConfig: settings }).pipe(
-    Layer.provide([runnerStorageLayer(databaseUrl), MessageStorage.layerNoop]),
-    Layer.provide([ShardingConfig.layer(settings), NodeCrypto.layer]),
+  return quietAtStop(
+    NodeClusterSocket.layer({ storage: "byo", shardingConfig: settings }).pipe(
+      Layer.provide([runnerStorageLayer(databaseUrl), MessageStorage.layerNoop]),
+      Layer.provide([ShardingConfig.layer(settings), NodeCrypto.layer]),
+    ),
   );
 };

@@ -293,7 +293,8 @@ const make = Effect.gen(function* () {
     withSql(transaction("SubmissionLedger.abort", requestAbort(request))),
   );
 
-  // A new worker at an address takes it over: whoever was there before is gone.
+  // A new worker at an address takes it over: whoever was there before is gone. It also clears away whom nobody
+  // has heard of for a week; a thread whose worker has no row is due like one whose worker is silent.
   const heartbeat = Effect.fn("SubmissionLedger.heartbeat")((request: Request<"heartbeat">) =>
     transition(
       "SubmissionLedger.heartbeat",
@@ -301,10 +302,13 @@ const make = Effect.gen(function* () {
           INSERT INTO workers (worker_id, address) VALUES (${request.workerId}, ${request.address})
           ON CONFLICT (worker_id) DO UPDATE SET heartbeat_at = clock_timestamp(), stopped_at = NULL
           RETURNING started_at = heartbeat_at AS is_new
+        ), forgotten AS (
+          DELETE FROM workers w USING mine
+          WHERE mine.is_new AND w.heartbeat_at < clock_timestamp() - interval '7 days'
         )
         UPDATE workers w SET stopped_at = clock_timestamp() FROM mine
         WHERE mine.is_new AND w.address = ${request.address} AND w.worker_id <> ${request.workerId}
-          AND w.stopped_at IS NULL`,
+          AND w.stopped_at IS NULL AND w.heartbeat_at >= clock_timestamp() - interval '7 days'`,
     ).pipe(Effect.asVoid),
   );
 

@@ -149,6 +149,32 @@ layer(store, { excludeTestServices: true })("attempts on Postgres", (it) => {
     }),
   );
 
+  it.effect(
+    "[DU-13] a new worker clears away those of whom nobody has heard for a week, and what one of them held is due",
+    () =>
+      Effect.gen(function* () {
+        const ledger = yield* SubmissionLedger;
+        const seen = ["old", "lately"].map((name) => WorkerId.make(name));
+        for (const workerId of seen)
+          yield* ledger.heartbeat({ workerId, address: `10.0.1.1:${workerId}` });
+        const { place } = yield* admit();
+        yield* claimed(place, WorkerId.make("old"));
+        yield* rows(`UPDATE workers SET heartbeat_at = now() - CASE worker_id WHEN 'old' THEN interval '8 days'
+          ELSE interval '6 days' END WHERE worker_id IN ('old', 'lately')`);
+        const kept = rows("SELECT worker_id FROM workers WHERE worker_id IN ('old', 'lately')");
+        // A beat of a worker that is known already clears nothing away.
+        const young = { workerId: WorkerId.make("young"), address: "10.0.1.1:9" };
+        yield* ledger.heartbeat(young);
+        assert.deepStrictEqual(yield* kept, [{ worker_id: "lately" }]);
+        yield* rows(
+          "UPDATE workers SET heartbeat_at = now() - interval '8 days' WHERE worker_id = 'lately'",
+        );
+        yield* ledger.heartbeat(young);
+        assert.deepStrictEqual(yield* kept, [{ worker_id: "lately" }]);
+        assert.isTrue(yield* isDue(place));
+      }),
+  );
+
   it.effect("[DU-13] a run whose worker fell silent is due, one whose worker lives is not", () =>
     Effect.gen(function* () {
       const ledger = yield* SubmissionLedger;
