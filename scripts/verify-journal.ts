@@ -1,6 +1,7 @@
 /**
  * `npm run verify-journal [-- --tenant T] [--thread ID]`: checks what is stored against itself and repairs
- * nothing. One line per fault, then the count. Ends with 1 where there is a fault, with 2 where the check
+ * nothing; with `--archive FOLDER` the archives in that folder, and no database. One line per fault, then the
+ * count. Ends with 1 where there is a fault, with 2 where the check
  * could not be made.
  */
 import { parseArgs } from "node:util";
@@ -12,10 +13,15 @@ import { TenantId } from "#lib/contract/ids.ts";
 import type { JournalFault } from "#lib/durable/verify-thread.ts";
 import { verifyAudit } from "#server/postgres/verify-audit.ts";
 import { type VerifyReport, verifyTenant, verifyThread } from "#server/postgres/verify-journal.ts";
+import { checkArchive, listArchives } from "#server/retention/check-archive.ts";
 import { CommandRefused, commandStore } from "./lib/store.ts";
 
 const { values } = parseArgs({
-  options: { tenant: { type: "string" }, thread: { type: "string" } },
+  options: {
+    tenant: { type: "string" },
+    thread: { type: "string" },
+    archive: { type: "string" },
+  },
 });
 
 const listTenants = Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -27,27 +33,47 @@ const listTenants = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   })(),
 );
 
-const lineOf = (tenantId: string, fault: JournalFault): string =>
+const placeOf = (fault: JournalFault): string => {
+  switch (fault.kind) {
+    case "audit":
+      return "audit log";
+    case "archive":
+      return fault.where;
+    default:
+      return `thread ${fault.where}`;
+  }
+};
+
+const lineOf = (scope: string, fault: JournalFault): string =>
   [
     "fault",
-    `tenant ${tenantId}`,
-    `${fault.kind === "audit" ? "audit log" : `thread ${fault.where}`}`,
+    scope,
+    placeOf(fault),
     fault.sequence === null ? "no record" : `record ${fault.sequence}`,
     `${fault.kind}: expected ${fault.expected}, seen ${fault.seen}`,
   ].join("  ");
 
-const main = Effect.gen(function* () {
-  const total = { threads: 0, records: 0, faults: 0 };
-  const tell = (tenantId: string, faults: ReadonlyArray<JournalFault>) => {
-    total.faults += faults.length;
-    return Effect.forEach(faults, (fault) => Console.log(lineOf(tenantId, fault)), {
-      discard: true,
-    });
-  };
+const total = { threads: 0, records: 0, faults: 0 };
+
+const tell = (scope: string, faults: ReadonlyArray<JournalFault>) => {
+  total.faults += faults.length;
+  return Effect.forEach(faults, (fault) => Console.log(lineOf(scope, fault)), { discard: true });
+};
+
+const verifyArchives = Effect.fnUntraced(function* (folder: string) {
+  for (const name of yield* listArchives(folder)) {
+    const { records, segments, faults } = yield* checkArchive(folder, name);
+    total.threads += segments.length;
+    total.records += records;
+    yield* tell(`archive ${name}`, faults);
+  }
+});
+
+const verifyDatabase = Effect.gen(function* () {
   const add = (tenantId: string) => (part: VerifyReport) => {
     total.threads += part.threads;
     total.records += part.records;
-    return tell(tenantId, part.faults);
+    return tell(`tenant ${tenantId}`, part.faults);
   };
   if (values.thread !== undefined && values.tenant === undefined)
     return yield* new CommandRefused({
@@ -68,8 +94,12 @@ const main = Effect.gen(function* () {
       continue;
     }
     yield* verifyTenant(tenantId, add(tenantId));
-    yield* tell(tenantId, (yield* verifyAudit(tenantId)).faults);
+    yield* tell(`tenant ${tenantId}`, (yield* verifyAudit(tenantId)).faults);
   }
+}).pipe(Effect.provide(commandStore("verify-journal")));
+
+const main = Effect.gen(function* () {
+  yield* values.archive === undefined ? verifyDatabase : verifyArchives(values.archive);
   yield* Console.log(
     `verify: ${total.threads} threads, ${total.records} records, ${total.faults} faults`,
   );
@@ -78,7 +108,6 @@ const main = Effect.gen(function* () {
 
 NodeRuntime.runMain(
   main.pipe(
-    Effect.provide(commandStore("verify-journal")),
     Effect.scoped,
     Effect.provide(NodeServices.layer),
     Effect.tapError((error) => Console.error(error.message)),

@@ -13,6 +13,7 @@ import {
   makeThreadVerifier,
   type ThreadVerifier,
 } from "#lib/durable/verify-thread.ts";
+import { emptyTail } from "#lib/durable/chain.ts";
 import { Int8 } from "./columns.ts";
 import { type JournalRow, makeJournalPages, type ThreadRange } from "./journal-pages.ts";
 import { projectionFaults } from "./projection-faults.ts";
@@ -32,13 +33,21 @@ const Head = Schema.Struct({
   thread_id: Schema.String,
   tail_sequence: Int8,
   tail_digest: Schema.String,
+  /** Where the records that are kept begin; earlier ones were archived or deleted by age. */
+  kept_after_sequence: Int8,
+  kept_after_digest: Schema.String,
 });
 
 /** One pass over the rows of a range: a verifier per thread, the faults found, the heads compared at the end. */
+const startOf = (head: typeof Head.Type | undefined) => ({
+  sequence: head?.kept_after_sequence ?? emptyTail.sequence,
+  digest: head?.kept_after_digest ?? emptyTail.digest,
+});
+
 const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
   const faults: Array<JournalFault> = [];
   const verifiers = new Map<string, ThreadVerifier>();
-  const known = new Set(heads.map((head) => head.thread_id));
+  const known = new Map(heads.map((head) => [head.thread_id, head]));
   const add = (found: ReadonlyArray<JournalFault>) => {
     for (const fault of found) if (faults.length < maxFaults) faults.push(fault);
   };
@@ -47,7 +56,7 @@ const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
     const where = row.thread_id;
     let verifier = verifiers.get(where);
     if (verifier === undefined) {
-      verifier = makeThreadVerifier(where);
+      verifier = makeThreadVerifier(where, startOf(known.get(where)));
       verifiers.set(where, verifier);
       if (!known.has(where))
         add([
@@ -87,7 +96,7 @@ const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
 
   const compareHeads = () => {
     for (const head of heads) {
-      const end = verifiers.get(head.thread_id)?.tail() ?? makeThreadVerifier("").tail();
+      const end = verifiers.get(head.thread_id)?.tail() ?? startOf(head);
       if (end.sequence !== head.tail_sequence || end.digest !== head.tail_digest)
         add([
           {
@@ -115,7 +124,8 @@ const verifyHundred = (range: ThreadRange) =>
         Request: Schema.Void,
         Result: Head,
         execute: () =>
-          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest FROM threads t
+          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest, t.kept_after_sequence, t.kept_after_digest
+            FROM threads t
             WHERE ${inRange(range, "t")} ORDER BY t.thread_id LIMIT ${threadsAtOnce}`,
       });
       const heads = yield* listHeads();

@@ -1,0 +1,152 @@
+/** Checks an archive file against its manifest and its records against each other, line by line. */
+import { createHash } from "node:crypto";
+import { createReadStream, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import * as Effect from "effect/Effect";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import {
+  type JournalFault,
+  makeThreadVerifier,
+  type ThreadVerifier,
+} from "#lib/durable/verify-thread.ts";
+import { ArchiveLine, Manifest, manifestOf } from "./archive-format.ts";
+import type { Segment } from "./find-segments.ts";
+import { ArchiveRefused, attempt } from "./write-archive.ts";
+
+const decodeLine = Schema.decodeUnknownResult(Schema.fromJsonString(ArchiveLine));
+const decodeManifest = Schema.decodeUnknownResult(Schema.fromJsonString(Manifest));
+
+export interface ArchiveCheck {
+  readonly manifest: Manifest | undefined;
+  readonly records: number;
+  readonly segments: ReadonlyArray<Segment & { readonly throughDigest: string }>;
+  readonly faults: ReadonlyArray<JournalFault>;
+}
+
+/** Archives of a folder, oldest first of each tenant. */
+export const listArchives = (folder: string) =>
+  attempt(`Reading the folder ${folder}`, () =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".jsonl"))
+      .toSorted(),
+  );
+
+/** Takes away what a killed pass had not finished; the rows of it are all still there. */
+export const clearPartials = (folder: string) =>
+  attempt(`Clearing the folder ${folder}`, () => {
+    mkdirSync(folder, { recursive: true });
+    for (const name of readdirSync(folder))
+      if (name.endsWith(".partial")) rmSync(path.join(folder, name));
+  });
+
+/** The check of one file while it is read. */
+const makeCheck = (file: string) => {
+  const faults: Array<JournalFault> = [];
+  const segments: Array<Segment & { readonly throughDigest: string }> = [];
+  let tenantId = "";
+  let records = 0;
+  let line = 0;
+  let open:
+    | {
+        readonly verifier: ThreadVerifier;
+        readonly thread: Extract<ArchiveLine, { kind: "thread" }>;
+      }
+    | undefined;
+  const fault = (expected: string, seen: string) =>
+    faults.push({
+      kind: "archive",
+      where: file,
+      sequence: null,
+      expected,
+      seen: `line ${line}: ${seen}`,
+    });
+
+  const take = (text: string): void => {
+    line += 1;
+    const read = decodeLine(text);
+    if (Result.isFailure(read)) {
+      fault("a line of an archive", "something else");
+      return;
+    }
+    const entry = read.success;
+    if (entry.kind === "archive") tenantId = entry.tenantId;
+    else if (entry.kind === "thread")
+      open = { verifier: makeThreadVerifier(entry.threadId, entry.after), thread: entry };
+    else if (open?.thread.threadId !== entry.threadId)
+      fault("a line of an open thread", entry.kind);
+    else if (entry.kind === "record") {
+      faults.push(...open.verifier.take({ ...entry, kind: entry.recordKind }).faults);
+      records += 1;
+    } else if (entry.kind === "thread-end") {
+      const end = open.verifier.tail();
+      const { through, runIds, threadId } = entry;
+      if (end.sequence !== through.sequence || end.digest !== through.digest)
+        fault(
+          `${threadId} to end at ${through.sequence} ${through.digest}`,
+          `${end.sequence} ${end.digest}`,
+        );
+      const { agentId, after } = open.thread;
+      segments.push({
+        tenantId,
+        threadId,
+        agentId,
+        after,
+        runIds,
+        through: through.sequence,
+        throughDigest: through.digest,
+      });
+      open = undefined;
+    }
+  };
+  return {
+    take,
+    fault,
+    end: () => {
+      if (open !== undefined) fault("every thread to be closed", `${open.thread.threadId} is open`);
+      return { records, segments, faults };
+    },
+  };
+};
+
+const readLines = (file: string, take: (text: string) => void) =>
+  Effect.tryPromise({
+    try: async () => {
+      const hash = createHash("sha256");
+      const bytes = createReadStream(file);
+      bytes.on("data", (chunk) => hash.update(chunk));
+      for await (const text of createInterface({ input: bytes, crlfDelay: Infinity })) take(text);
+      return hash.digest("hex");
+    },
+    catch: (error) =>
+      new ArchiveRefused({
+        message: `Reading the archive ${file} failed: ${error instanceof Error ? error.message : String(error)}`,
+      }),
+  });
+
+export const checkArchive = Effect.fn("checkArchive")(function* (folder: string, name: string) {
+  const file = path.join(folder, name);
+  const check = makeCheck(name);
+  const sha256 = yield* readLines(file, check.take);
+  const text = yield* Effect.result(
+    attempt("Reading the manifest", () => readFileSync(manifestOf(file), "utf8")),
+  );
+  const manifest = Result.getOrUndefined(Result.flatMap(text, decodeManifest));
+  const { records, segments, faults } = check.end();
+  const whole = (expected: string, seen: string): JournalFault => ({
+    kind: "archive",
+    where: name,
+    sequence: null,
+    expected,
+    seen,
+  });
+  const about: Array<JournalFault> = [];
+  if (manifest === undefined) about.push(whole("a manifest beside it", "none that can be read"));
+  else {
+    if (manifest.sha256 !== sha256) about.push(whole(`SHA-256 ${manifest.sha256}`, sha256));
+    if (manifest.records !== records)
+      about.push(whole(`${manifest.records} records`, `${records}`));
+  }
+  return { manifest, records, segments, faults: [...about, ...faults] } satisfies ArchiveCheck;
+});

@@ -1,0 +1,317 @@
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { assert, layer } from "@effect/vitest";
+import * as Effect from "effect/Effect";
+import { TenantId } from "#lib/contract/ids.ts";
+import { Journal } from "#lib/durable/Journal.ts";
+import { verifyAudit } from "#server/postgres/verify-audit.ts";
+import { verifyTenant } from "#server/postgres/verify-journal.ts";
+import { checkArchive } from "#server/retention/check-archive.ts";
+import { retain, type RetentionOptions } from "#server/retention/retain.ts";
+import { inDoubt, waiting } from "#tests/postgres/people.ts";
+import { recordsOf, type RunPlace } from "#tests/postgres/records.ts";
+import { admit, claimed, rows, started, store, writerOf } from "#tests/postgres/store.ts";
+
+const folderOf = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(path.join(os.tmpdir(), "effect-agent-archive-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true })),
+);
+
+const settle = Effect.fnUntraced(function* (place: RunPlace) {
+  const claim = yield* claimed(place);
+  const of = recordsOf({ ...place, runId: claim.runId, submissionId: claim.submissionId });
+  yield* writerOf(claim).append([
+    of.opened(),
+    of.attempt(),
+    of.turn(["c1"]),
+    of.prepared("c1"),
+    of.settled("c1"),
+    of.denied("c1"),
+    of.runSettled(),
+  ]);
+});
+
+/** A settled run on a thread of its own, or behind another on its thread. */
+const settledRun = Effect.fnUntraced(function* (tenant: string, behind?: RunPlace) {
+  const { place } = yield* admit({
+    tenant,
+    ...(behind === undefined ? {} : { threadId: behind.threadId }),
+  });
+  yield* settle(place);
+  return place;
+});
+
+const age = (place: RunPlace, days: number) =>
+  rows("UPDATE submissions SET settled_at = now() - $2 * interval '1 day' WHERE run_id = $1", [
+    place.runId,
+    days,
+  ]);
+
+const days = (count: number) => count * 86_400;
+const options = (more: Partial<RetentionOptions> = {}): RetentionOptions => ({
+  olderThanSeconds: days(90),
+  folder: undefined,
+  onProgress: () => Effect.void,
+  ...more,
+});
+
+const archivesIn = (folder: string) =>
+  readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
+
+/** Every table that holds rows of runs, but for those that are meant to keep them. */
+const runTables = `SELECT table_name AS name FROM information_schema.columns
+  WHERE table_schema = 'public' AND column_name = 'run_id'
+    AND table_name NOT IN ('archived_runs', 'audit_log', 'idempotency_keys', 'events', 'event_inbox')
+  ORDER BY 1`;
+
+const tablesWith = Effect.fnUntraced(function* (place: RunPlace) {
+  const found: Array<string> = [];
+  for (const table of yield* rows(runTables)) {
+    const name = String(table["name"]);
+    const [row] = yield* rows(`SELECT count(*)::int AS n FROM "${name}" WHERE run_id = $1`, [
+      place.runId,
+    ]);
+    if (row?.["n"] !== 0) found.push(name);
+  }
+  return found;
+});
+
+const faultsOf = (tenant: string) =>
+  Effect.gen(function* () {
+    const faults: Array<unknown> = [];
+    yield* verifyTenant(tenant, (part) => Effect.sync(() => faults.push(...part.faults)));
+    return [...faults, ...(yield* verifyAudit(TenantId.make(tenant))).faults];
+  });
+
+layer(store, { excludeTestServices: true })("retention", (it) => {
+  it.effect(
+    "[PG-01] old runs leave every table whole, with a tombstone and an archive that holds, and the rest verifies",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "keeps";
+        const folder = yield* folderOf;
+        const old = yield* settledRun(tenant);
+        const young = yield* settledRun(tenant);
+        yield* age(old, 91);
+        yield* age(young, 89);
+        assert.include(yield* tablesWith(old), "journal_records");
+        const report = yield* retain(options({ folder }));
+        assert.deepStrictEqual(
+          { ...report, events: 0 },
+          { threads: 1, runs: 1, records: 7, events: 0, faulty: 0 },
+        );
+        assert.deepStrictEqual(yield* tablesWith(old), []);
+        assert.include(yield* tablesWith(young), "journal_records");
+        const [archive] = archivesIn(folder);
+        const [stone] = yield* rows(
+          "SELECT outcome, archive FROM archived_runs WHERE run_id = $1",
+          [old.runId],
+        );
+        assert.deepStrictEqual(stone, { outcome: "completed", archive });
+        const check = yield* checkArchive(folder, archive ?? "");
+        assert.deepStrictEqual([check.faults, check.records, check.manifest?.runs], [[], 7, 1]);
+        assert.deepStrictEqual(yield* faultsOf(tenant), []);
+        // Once is enough.
+        const again = yield* retain(options({ folder }));
+        assert.deepStrictEqual([again.runs, archivesIn(folder)], [0, [archive]]);
+      }).pipe(Effect.scoped),
+  );
+
+  it.effect(
+    "[DU-11][PG-02] an archived thread goes on: its key answers as before, and new records follow the old digest",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "goes-on";
+        const { place, receipt } = yield* admit({ tenant, key: "a-key-that-stays" });
+        yield* settle(place);
+        yield* age(place, 100);
+        yield* retain(options());
+        const again = yield* admit({ tenant, key: "a-key-that-stays" });
+        assert.deepStrictEqual(again.receipt, receipt);
+        yield* settledRun(tenant, place);
+        const journal = yield* Journal;
+        const { tenantId, threadId } = place;
+        const stored = yield* journal.read({ tenantId, threadId, after: 0, limit: 100 });
+        assert.deepStrictEqual(
+          stored.map((row) => row.sequence),
+          [8, 9, 10, 11, 12, 13, 14],
+        );
+        assert.deepStrictEqual(yield* faultsOf(tenant), []);
+      }),
+  );
+
+  it.effect(
+    "[DU-04] nothing of a thread with unsettled work goes, nor a run whose effect is in doubt",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "unsettled";
+        const busy = yield* settledRun(tenant);
+        yield* age(busy, 400);
+        yield* admit({ tenant, threadId: busy.threadId });
+        const asked = yield* waiting(["c1"]);
+        const doubtful = yield* inDoubt(["c1"], { tenant });
+        const { place, writer } = yield* started({ tenant });
+        const of = recordsOf(place);
+        yield* writer.append([of.opened(), of.attempt(), of.turn(["c1"]), of.prepared("c1")]);
+        yield* writer.append([of.unknown("c1", true), of.runSettled("failed")]);
+        yield* age(place, 400);
+        const report = yield* retain(options());
+        assert.strictEqual(report.runs, 0);
+        for (const kept of [busy, asked.place, doubtful.place, place])
+          assert.include(yield* tablesWith(kept), "journal_records");
+      }),
+  );
+
+  it.effect("[PG-01] of a thread that is still used only its old beginning goes", () =>
+    Effect.gen(function* () {
+      const tenant = "used";
+      const first = yield* settledRun(tenant);
+      const second = yield* settledRun(tenant, first);
+      const third = yield* settledRun(tenant, first);
+      yield* age(first, 200);
+      yield* age(second, 100);
+      yield* age(third, 1);
+      const report = yield* retain(options());
+      assert.deepStrictEqual([report.runs, report.records], [2, 14]);
+      assert.deepStrictEqual(yield* tablesWith(second), []);
+      assert.deepStrictEqual(yield* faultsOf(tenant), []);
+    }),
+  );
+
+  it.effect("[PG-02] a thread whose chain does not hold stays as it is", () =>
+    Effect.gen(function* () {
+      const tenant = "faulty";
+      const folder = yield* folderOf;
+      const bad = yield* settledRun(tenant);
+      const good = yield* settledRun(tenant);
+      yield* age(bad, 100);
+      yield* age(good, 100);
+      yield* rows(
+        "UPDATE journal_records SET body = replace(body, 'refund', 'charge') WHERE run_id = $1 AND sequence = 3",
+        [bad.runId],
+      );
+      const report = yield* retain(options({ folder }));
+      assert.deepStrictEqual([report.runs, report.faulty], [1, 1]);
+      assert.include(yield* tablesWith(bad), "journal_records");
+      const text = readFileSync(path.join(folder, archivesIn(folder)[0] ?? ""), "utf8");
+      assert.notInclude(text, bad.runId);
+      yield* rows("DELETE FROM submissions WHERE run_id = $1", [bad.runId]);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect(
+    "[PG-09] an archive that was written when the process died is finished by the next pass, and a half-written one is written again",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "killed";
+        const folder = yield* folderOf;
+        const place = yield* settledRun(tenant);
+        yield* age(place, 100);
+        // As if the process had died after the file and before the rows.
+        yield* rows(
+          "CREATE FUNCTION stop_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''killed''; END'",
+        );
+        yield* rows(
+          "CREATE TRIGGER stop_here BEFORE DELETE ON journal_records FOR EACH ROW EXECUTE FUNCTION stop_here()",
+        );
+        yield* Effect.flip(retain(options({ folder })));
+        yield* rows("DROP FUNCTION stop_here CASCADE");
+        const [archive] = archivesIn(folder);
+        assert.include(yield* tablesWith(place), "journal_records");
+        writeFileSync(path.join(folder, "left.jsonl.partial"), "half a line");
+        const report = yield* retain(options({ folder }));
+        assert.strictEqual(report.runs, 1);
+        assert.deepStrictEqual(archivesIn(folder), [archive]);
+        assert.deepStrictEqual(readdirSync(folder).length, 2);
+        assert.deepStrictEqual(yield* tablesWith(place), []);
+        assert.deepStrictEqual(yield* faultsOf(tenant), []);
+      }).pipe(Effect.scoped),
+  );
+
+  it.effect("[PG-02] an archive that was changed, cut or lost its manifest is named", () =>
+    Effect.gen(function* () {
+      const tenant = "altered-archive";
+      const folder = yield* folderOf;
+      yield* age(yield* settledRun(tenant), 100);
+      yield* retain(options({ folder }));
+      const [name] = archivesIn(folder);
+      const file = path.join(folder, name ?? "");
+      const whole = readFileSync(file, "utf8");
+      const kinds = Effect.map(checkArchive(folder, name ?? ""), ({ faults }) =>
+        faults.map((fault) => fault.kind),
+      );
+      writeFileSync(file, whole.replace("I will refund.", "I will not refund."));
+      assert.deepStrictEqual(yield* kinds, ["archive", "digest"]);
+      writeFileSync(file, whole.split("\n").slice(0, 4).join("\n"));
+      assert.deepStrictEqual(yield* kinds, ["archive", "archive", "archive"]);
+      writeFileSync(file, whole);
+      appendFileSync(file, "nonsense\n");
+      assert.deepStrictEqual(yield* kinds, ["archive", "archive"]);
+      writeFileSync(file, whole);
+      assert.deepStrictEqual(yield* kinds, []);
+      renameSync(file.replace(".jsonl", ".manifest.json"), path.join(folder, "gone"));
+      assert.deepStrictEqual(yield* kinds, ["archive"]);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect(
+    "[OP-01] the event log loses its old beginning and nothing of unsettled work; a reader learns where it begins",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "events-go";
+        yield* settledRun(tenant);
+        const open = yield* admit({ tenant });
+        yield* settledRun(tenant);
+        yield* Effect.repeat(rows("SELECT assign_event_sequences($1, 2000)", [tenant]), {
+          times: 2,
+        });
+        yield* rows("UPDATE events SET at = now() - interval '100 days' WHERE tenant_id = $1", [
+          tenant,
+        ]);
+        const firstOf = Effect.map(
+          rows(
+            "SELECT first_sequence::int AS first, (SELECT min(sequence)::int FROM events WHERE tenant_id = $1) AS kept FROM event_tails WHERE tenant_id = $1",
+            [tenant],
+          ),
+          ([row]) => row,
+        );
+        yield* retain(options());
+        const [held] = yield* rows("SELECT min(sequence)::int AS n FROM events WHERE run_id = $1", [
+          open.place.runId,
+        ]);
+        assert.deepStrictEqual(yield* firstOf, { first: held?.["n"], kept: held?.["n"] });
+        yield* settle(open.place);
+        yield* rows("SELECT assign_event_sequences($1, 2000)", [tenant]);
+        yield* retain(options());
+        const after = yield* firstOf;
+        assert.isAbove(Number(after?.["first"]), Number(held?.["n"]));
+        assert.strictEqual(after?.["first"], after?.["kept"]);
+      }),
+  );
+
+  it.effect("of two passes at once one works and the other is refused", () =>
+    Effect.gen(function* () {
+      yield* age(yield* settledRun("twice"), 100);
+      const answers = yield* Effect.all(
+        [
+          Effect.result(retain(options({ onProgress: () => Effect.sleep("200 millis") }))),
+          Effect.delay(Effect.result(retain(options())), "100 millis"),
+        ],
+        { concurrency: 2 },
+      );
+      assert.deepStrictEqual(
+        answers.map((answer) => (answer._tag === "Failure" ? answer.failure._tag : "worked")),
+        ["worked", "RetentionBusy"],
+      );
+    }),
+  );
+});

@@ -1,0 +1,112 @@
+/** The command in a process of its own, killed in the middle, on a real PostgreSQL. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { assert, layer } from "@effect/vitest";
+import * as Effect from "effect/Effect";
+import { recordsOf } from "#tests/postgres/records.ts";
+import { rows, started, store, TestUrl } from "#tests/postgres/store.ts";
+
+const root = path.resolve(import.meta.dirname, "../..");
+
+/** Runs a command to its end, or kills it with -9 once a line of its output fits. */
+const run = (url: string, command: string, args: ReadonlyArray<string>, killAt?: RegExp) =>
+  Effect.promise(
+    () =>
+      new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
+        const child = spawn(
+          process.execPath,
+          ["--import", "tsx", path.join(root, "scripts", command), ...args],
+          { cwd: root, env: { ...process.env, DATABASE_URL: url } },
+        );
+        let output = "";
+        child.stdout.on("data", (chunk: Buffer) => {
+          output += chunk.toString();
+          if (killAt?.test(output) === true) child.kill("SIGKILL");
+        });
+        child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+        child.on("close", (code) => resolve({ code, output }));
+      }),
+  );
+
+const archivedRuns = (folder: string): ReadonlyArray<string> =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(path.join(folder, name), "utf8").trimEnd().split("\n"))
+    .flatMap((line): ReadonlyArray<string> => JSON.parse(line).runIds ?? [])
+    .toSorted();
+
+const threads = 160;
+
+layer(store, { excludeTestServices: true })("npm run retention", (it) => {
+  it.effect(
+    "[PG-09] killed with -9 between its batches it loses no run and takes none twice when it is run again",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* TestUrl;
+        const folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-retention-"));
+        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })));
+        const settledRun = Effect.gen(function* () {
+          const { place, writer } = yield* started({ tenant: "killed" });
+          const of = recordsOf(place);
+          yield* writer.append([of.opened(), of.attempt(), of.turn(["c1"]), of.prepared("c1")]);
+          yield* writer.append([of.settled("c1"), of.runSettled()]);
+          return String(place.runId);
+        });
+        const made = yield* Effect.forEach(Array.from({ length: threads }), () => settledRun, {
+          concurrency: 6,
+        });
+        yield* rows("UPDATE submissions SET settled_at = now() - interval '100 days'");
+        const args = ["--older-than", "90d", "--archive", folder];
+        // The second line: one batch is over, and the third has begun or is about to.
+        const killed = yield* run(
+          url,
+          "retention.ts",
+          args,
+          /records in [^\n]*\n[^\n]*records in /,
+        );
+        assert.isNull(killed.code, killed.output);
+        const taken = archivedRuns(folder).length;
+        assert.isTrue(taken > 0 && taken < threads, `${taken} runs were archived before the kill`);
+        const again = yield* run(url, "retention.ts", args);
+        assert.strictEqual(again.code, 0, again.output);
+        assert.deepStrictEqual(archivedRuns(folder), made.toSorted());
+        const left = yield* rows(
+          "SELECT (SELECT count(*) FROM runs)::int AS runs, (SELECT count(*) FROM archived_runs)::int AS stones",
+        );
+        assert.deepStrictEqual(left, [{ runs: 0, stones: threads }]);
+        const database = yield* run(url, "verify-journal.ts", []);
+        assert.include(database.output, `verify: ${threads} threads, 0 records, 0 faults`);
+        const archives = yield* run(url, "verify-journal.ts", ["--archive", folder]);
+        assert.include(
+          archives.output,
+          `verify: ${threads} threads, ${threads * 6} records, 0 faults`,
+        );
+      }).pipe(Effect.scoped),
+  );
+
+  it.effect("[PG-02] a planted fault makes npm run verify-journal name it and end with 1", () =>
+    Effect.gen(function* () {
+      const url = yield* TestUrl;
+      const { place, writer } = yield* started({ tenant: "planted" });
+      yield* writer.append([recordsOf(place).opened(), recordsOf(place).attempt()]);
+      yield* rows(
+        "UPDATE journal_records SET body = replace(body, 'hello', 'hullo') WHERE run_id = $1",
+        [place.runId],
+      );
+      const found = yield* run(url, "verify-journal.ts", ["--tenant", "planted"]);
+      assert.strictEqual(found.code, 1, found.output);
+      assert.match(
+        found.output,
+        new RegExp(
+          `^fault {2}tenant planted {2}thread ${place.threadId} {2}record 1 {2}digest: expected [0-9a-f]{64}, seen [0-9a-f]{64}$`,
+          "m",
+        ),
+      );
+      assert.include(found.output, "verify: 1 threads, 2 records, 1 faults");
+      const refused = yield* run(url, "retention.ts", ["--older-than", "soon"]);
+      assert.strictEqual(refused.code, 2, refused.output);
+    }),
+  );
+});
