@@ -33,6 +33,7 @@ export interface ProgrammaticCall {
   readonly encodedArguments?: unknown;
 }
 
+/** Makes the inner calls of one outer call, under the same rules as the model's own (CM-01). */
 export interface ToolBrokerShape {
   /** What may be called now: the allowlist without what visibility or approval keeps from programs (`X-20`). */
   readonly toolNames: Effect.Effect<ReadonlyArray<string>>;

@@ -52,6 +52,7 @@ export interface ProbeRule {
   readonly notFound?: "never-happened" | "safe-to-retry";
 }
 
+/** How a tool's destination is asked about a call in doubt, and what its answer may settle (DU-04, DU-06). */
 export interface ToolProbe {
   /** Must only read. It is given up after 10 seconds; a failure or a defect is recorded as "the probe failed" and settles nothing. */
   readonly ask: (call: LostCall) => Effect.Effect<ProbeAnswer, unknown>;

@@ -65,6 +65,7 @@ export interface Binding<
   readonly handlers: Layer.Layer<Tool.HandlersFor<Tools>, E, R>;
 }
 
+/** What an author says of an agent; everything beyond input, output, instructions and toolkit has a default. */
 export interface AgentOptions<
   Input extends DataSchema,
   Output extends DataSchema,
@@ -181,4 +182,5 @@ export const bind = <
   handlers: Layer.Layer<Tool.HandlersFor<Tools>, E, R>,
 ): Binding<Input, Output, Tools, E, R> => ({ definition, handlers });
 
+export { defaultRunPolicy, type RunPolicy, type RunPolicyOptions } from "./policy.ts";
 export { inspectTools, type InspectedTool } from "./inspect-tools.ts";

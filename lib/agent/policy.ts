@@ -27,6 +27,7 @@ export interface RunPolicyOptions {
   readonly unofferedCalls?: "fail" | "return";
 }
 
+/** Every limit of an agent, defaults filled in; the bounds are those of {@link RunPolicyOptions} (RT-01). */
 export interface RunPolicy {
   readonly maxTurns: number;
   readonly maxToolCalls: number;
@@ -39,6 +40,7 @@ export interface RunPolicy {
   readonly unofferedCalls: "fail" | "return";
 }
 
+/** What holds where a definition says nothing (RT-01). */
 export const defaultRunPolicy: RunPolicy = {
   maxTurns: 12,
   maxToolCalls: 24,

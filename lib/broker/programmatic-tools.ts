@@ -10,6 +10,7 @@ import { executionClassOf } from "#lib/durable-step.ts";
 import { isDiscoveryTool } from "#lib/exposure/tool-annotations.ts";
 import type { ProgrammaticToolNotAllowed } from "./broker-error.ts";
 
+/** What a tool allows its program to call (CM-01). */
 export interface ProgrammaticToolsOptions {
   /** Registered names of the same toolkit, 1 to 128 different ones. */
   readonly toolNames: ReadonlyArray<string>;

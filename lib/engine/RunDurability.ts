@@ -36,6 +36,11 @@ export type DurabilityError =
   | StoreError
   | AttemptPostponed;
 
+/**
+ * Where the interpreter keeps its facts, and where it learns what people decided. In
+ * memory or through a journal; the interpreter does not know which (DU-17). Every
+ * method that writes fails typed when the run belongs to another process by now.
+ */
 export class RunDurability extends Context.Service<
   RunDurability,
   {

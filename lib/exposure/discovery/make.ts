@@ -26,12 +26,12 @@ export const ceilingMaxResultBytes = 262_144;
 /** Fewest bytes that can be asked for: two empty lists and a notice (D-07). */
 export const floorMaxResultBytes = 256;
 
-/** Annotation of a discovery tool: digest of what its search means, part of the definition digest (D-18). */
 /** The bounds of a discovery tool, for the console: results are read against them (OP-03). */
 export const DiscoveryBounds = Context.Reference<
   { readonly maxResults: number; readonly maxResultBytes: number } | undefined
 >("effect-agent/tool-discovery/DiscoveryBounds", { defaultValue: () => undefined });
 
+/** Annotation of a discovery tool: digest of what its search means, part of the definition digest (D-18). */
 export const DiscoveryDigest = Context.Reference<string | undefined>(
   "effect-agent/tool-discovery/DiscoveryDigest",
   { defaultValue: () => undefined },
