@@ -25,7 +25,7 @@ import type { DeclaredCall, RunRecord } from "#lib/contract/records.ts";
 import { innerCallIdOf } from "#lib/durable/derived-ids.ts";
 import { type CallEvidence, declaredEvidence } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
-import { authorizeCalls } from "./AuthorizationGate.ts";
+import { authorizeCalls, type AuthorizedBatch } from "./AuthorizationGate.ts";
 import {
   BatchFailure,
   type CallInside,
@@ -131,13 +131,13 @@ export const performInnerCall = Effect.fnUntraced(function* (
     tool,
     effective: decoded.success.effective,
   };
-  yield* authorize(state, place, known, call);
+  const authorized = yield* authorize(state, place, known, call);
   const isBarrier = context.scheduling.toolRequiresSequential(tool.name);
   // Budgets are taken in the slot, so that a call that is interrupted while it waits has cost nothing.
   const run = Effect.suspend(() => {
     const exceeded = known === undefined ? reserve(state, place) : undefined;
     return exceeded === undefined
-      ? runInner(state, place, known, call)
+      ? runInner(state, place, known, authorized)
       : refuse(state, known, declared, "not-executed", exceeded);
   });
   return yield* state.allowance.inSlot(isBarrier, run);
@@ -208,11 +208,11 @@ const authorize = Effect.fnUntraced(function* (
   place: InnerPlace,
   known: CallEvidence | undefined,
   call: ReadyCall,
-): Effect.fn.Return<void, ProgrammaticToolError, RunDurability> {
+): Effect.fn.Return<AuthorizedBatch, ProgrammaticToolError, RunDurability> {
   const { context, inside, turn } = state;
   const durability = yield* RunDurability;
   const answer = yield* authorizeCalls(context, turn, [call]);
-  if (answer._tag === "authorized") return;
+  if (answer._tag === "authorized") return answer.batch;
   if (answer._tag === "defect") {
     const { callId, cause } = answer;
     const error = new BatchFailure({ cause, kind: "defect", callId });
@@ -261,10 +261,11 @@ const runInner = (
   state: InnerCallState,
   place: InnerPlace,
   known: CallEvidence | undefined,
-  call: ReadyCall,
+  { calls: [call] }: AuthorizedBatch,
 ): Effect.Effect<Json, ProgrammaticToolError, RunDurability> =>
   Effect.uninterruptible(
     Effect.gen(function* () {
+      if (call === undefined) return yield* Effect.die(new Error("One call was authorized."));
       const { context, inside, open, turn } = state;
       const durability = yield* RunDurability;
       const { declared, preparations } = call.evidence;

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Deferred, Effect } from "effect";
+import { RunDurability } from "#lib/engine/RunDurability.ts";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { ToolBroker } from "#lib/tool-broker.ts";
 import { call, caught, makeDesk, makeHandlers, runProgram } from "#tests/broker/desk.ts";
@@ -131,6 +132,22 @@ describe("the life of a call inside a call", () => {
         });
         assert.strictEqual(run.requests.length, 2);
         assert.deepStrictEqual(overlaps, []);
+      }),
+  );
+
+  it.effect(
+    "[CM-02][DU-01] what a program provides around a call does not replace where its facts are recorded",
+    () =>
+      Effect.gen(function* () {
+        const run = yield* runProgram((broker) =>
+          Effect.provideService(
+            broker.invoke(call("send", "a")),
+            RunDurability,
+            {} as RunDurability["Service"], // any use of it would throw
+          ),
+        );
+        assert.strictEqual(run.told, "did a");
+        assert.strictEqual(run.starts.length, 2);
       }),
   );
 
