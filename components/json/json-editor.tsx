@@ -62,7 +62,7 @@ export function JsonEditor({
       <label htmlFor={id} className="font-medium">
         {label}
       </label>
-      <div className="flex max-h-80 overflow-hidden rounded-sm border border-edge bg-panel has-aria-invalid:border-danger">
+      <div className="flex max-h-80 overflow-hidden rounded-sm border border-edge bg-panel has-aria-invalid:border-danger has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:outline-offset-1 has-[textarea:focus-visible]:outline-active">
         <pre
           ref={gutter}
           aria-hidden
@@ -93,7 +93,7 @@ export function JsonEditor({
             const text = event.target.value;
             onEdit({ text, isReadable: checkJson(text, {}).value !== undefined });
           }}
-          className="mono min-w-0 flex-1 resize-y bg-transparent px-2 py-1.5 text-table leading-5 text-ink"
+          className="mono min-w-0 flex-1 resize-y bg-transparent px-2 py-1.5 text-table leading-5 text-ink outline-none!"
         />
       </div>
       <Problems id={`${id}-problems`} checked={checked} refused={refused} onGo={goTo} />

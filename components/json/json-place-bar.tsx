@@ -13,7 +13,8 @@ export default function JsonPlaceBar({ row }: { row: JsonRow }) {
         <VisibleText text={row.path} line />
       </code>
       <CopyButton text={row.path} what="path" />
-      <span className="ml-auto">
+      <span className="ml-auto inline-flex items-center">
+        value
         <CopyButton
           text={() => (value.kind === "string" ? value.value : exactJsonText(value, 2))}
           what="value"

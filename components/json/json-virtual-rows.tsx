@@ -26,7 +26,13 @@ export default function JsonVirtualRows({
     overscan: 12,
   });
   useEffect(() => {
-    if (inView !== undefined) virtualizer.scrollToIndex(inView);
+    if (inView === undefined) return;
+    virtualizer.scrollToIndex(inView);
+    // The box itself may stand below the fold: once the line is drawn, it is brought into view as well.
+    const drawn = requestAnimationFrame(() =>
+      box.current?.querySelector(`[data-index="${inView}"]`)?.scrollIntoView({ block: "nearest" }),
+    );
+    return () => cancelAnimationFrame(drawn);
     // The virtualizer is one object for as long as this is drawn.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [inView]);

@@ -227,6 +227,12 @@ export const unknownDetail = (number: number, state = "open") => {
     executionClass: "uncertain",
     detail:
       "The connection to the payment provider closed after the request was sent and before it answered.",
+    stages: {
+      sent: { known: "not-known", why: "the process was lost after the promise" },
+      answered: { known: "not-known", why: "nothing was recorded" },
+    },
+    probeRule: number === 2 ? "An entry with this key settles it as completed." : null,
+    probes: [],
     resultSchema: {
       type: "object",
       properties: { chargeId: { type: "string" }, amount: { type: "number" } },

@@ -36,7 +36,7 @@ export default function ReviewedPreview({
   return (
     <Section
       title="In short"
-      aside={<span className="text-soft">read from the arguments below, which are what runs</span>}
+      aside={<span className="text-soft">read from the arguments below; they are what counts</span>}
     >
       <dl
         data-preview="facts"
