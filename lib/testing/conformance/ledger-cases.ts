@@ -175,6 +175,41 @@ export const ledgerCases: ReadonlyArray<ConformanceCase> = [
     }),
   ),
   promise(
+    "[DU-12] the owner of a thread ends queued runs of it that were aborted before they began, between its own records",
+    Effect.gen(function* () {
+      const { place, owned, writer, of } = yield* started();
+      yield* writer.append([of.opened(), of.attempt()]);
+      const { tenantId, threadId } = place;
+      const second = yield* admit({ tenantId, threadId });
+      const third = yield* admit({ tenantId, threadId });
+      const ledger = yield* SubmissionLedger;
+      const waiting = Effect.map(ledger.abortedBeforeStart(place), (found) =>
+        found.map(({ runId }) => runId),
+      );
+      yield* abortBy(place);
+      yield* same("before any queued run is aborted", yield* waiting, []);
+      yield* abortBy(third.place);
+      yield* abortBy(second.place, ada, "not needed");
+      yield* same("in the order of the queue", yield* waiting, [
+        second.place.runId,
+        third.place.runId,
+      ]);
+      const [first] = yield* ledger.abortedBeforeStart(place);
+      yield* same("who asked", first?.abort.actor, ada);
+      const other = recordsOf(second.place);
+      const passing = writerOf({ ...owned, runId: second.place.runId, tail: writer.tail() });
+      yield* passing.append([
+        other.opened(),
+        ...(first === undefined ? [] : [first.abort]),
+        other.runSettled("aborted"),
+      ]);
+      yield* same("what is left", yield* waiting, [third.place.runId]);
+      const own = writerOf({ ...owned, tail: passing.tail() });
+      yield* own.append([of.turn(["c1"])]);
+      yield* refusedAs("RunAlreadySettled")(abortBy(second.place));
+    }),
+  ),
+  promise(
     "[DU-16] lost attempts are counted in a row: a hand-over is none, and progress starts the count again",
     Effect.gen(function* () {
       const { place, owned, of } = yield* started();
