@@ -84,12 +84,24 @@ const framesOf = (stack: string): ReadonlyArray<string> =>
         .replace(/\(?(?:[a-z]+:\/\/)?\S*[/\\]/, ""),
     );
 
-/** One line for a list: tag or class, and the first line of the message; at most 200 bytes, already redacted. */
-export const diagnosticTitle = (encoded: Json): string =>
+/**
+ * One line for a list: tag or class, and the first line of the message; at most 200 bytes, already redacted.
+ *
+ * @param otherwise says what failed where the value itself has neither tag, class nor message; it must be safe to show
+ */
+export const diagnosticTitle = (encoded: Json, otherwise = "Failure"): string =>
   Option.match(decode(encoded), {
-    onNone: () => "Failure",
-    onSome: ({ root }) => boundedText(titleOf(root), 200),
+    onNone: () => boundedText(otherwise, 200),
+    onSome: ({ root }) => boundedText(isNameless(root) ? otherwise : titleOf(root), 200),
   });
+
+/** A plain object, or something left out: nothing of it could stand in a line. */
+const isNameless = (node: DiagnosticNode): boolean =>
+  node._tag === "Omitted" ||
+  (node._tag === "Failure" &&
+    node.tag === undefined &&
+    node.name === undefined &&
+    (node.message ?? "") === "");
 
 const titleOf = (node: DiagnosticNode): string => {
   switch (node._tag) {

@@ -130,7 +130,14 @@ const denied = (
   const diagnostic =
     error.cause === undefined
       ? undefined
-      : diagnose(position, "authorization-denial", declared.toolName, error.cause);
+      : diagnose(
+          position,
+          "authorization-denial",
+          declared.toolName,
+          error.cause,
+          // A policy's private cause is often a plain object; the reason is what the model is told too.
+          `Denied: ${error.message}`,
+        );
   return {
     _tag: "refused",
     cause: Cause.fail(error),

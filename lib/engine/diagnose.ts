@@ -7,18 +7,20 @@ import { capture, diagnosticTitle, fingerprint } from "#lib/failure-diagnostic.t
  * transaction of the record that names it (DX-06, DX-07).
  *
  * @param occasion tells several failures of one call apart
+ * @param otherwise the title where the evidence has nothing to say in a line; safe to show
  */
 export const diagnose = (
   position: CallPosition,
   occasion: string,
   toolName: string,
   evidence: unknown,
+  otherwise?: string,
 ): DiagnosticToStore => {
   const encoded = capture(evidence);
   return {
     diagnosticId: diagnosticIdOf(position, occasion),
     fingerprint: fingerprint(encoded),
-    title: diagnosticTitle(encoded),
+    title: diagnosticTitle(encoded, otherwise),
     toolName,
     callId: position.callId,
     encoded,

@@ -19,7 +19,8 @@ export interface AttemptSubject {
   readonly name: string;
 }
 
-const digestOfSubject = (subject: AttemptSubject): string =>
+/** Stands for an address or an account where neither may be written down. */
+export const digestOfSubject = (subject: AttemptSubject): string =>
   secretDigest(JSON.stringify([subject.kind, subject.name.toLowerCase()]));
 
 const Row = Schema.Struct({ attempts: Schema.Int, waitSeconds: Schema.Int });

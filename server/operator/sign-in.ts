@@ -11,7 +11,13 @@ import { decodeRows, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { operatorColumns, OperatorRow } from "./find-operator.ts";
 import { passwordMatches } from "./passwords.ts";
 import { secretDigest } from "./secrets.ts";
-import { type AttemptSubject, countAttempt, forgetAttempts } from "./sign-in-attempts.ts";
+import { firstTenantId } from "./seed-installation.ts";
+import {
+  type AttemptSubject,
+  countAttempt,
+  digestOfSubject,
+  forgetAttempts,
+} from "./sign-in-attempts.ts";
 import { startSignIn } from "./start-sign-in.ts";
 
 /** The same sentence whatever was wrong: it tells nobody which accounts exist. */
@@ -72,6 +78,46 @@ const noteFailure = (accounts: ReadonlyArray<OperatorRow>) =>
       });
   });
 
+/** Rows for unknown addresses in an hour: whoever tries many must not fill the log for those who read it. */
+const unknownRowsPerHour = 100;
+
+const Noted = Schema.Struct({ count: Schema.Int });
+
+/**
+ * An address that nobody has belongs to no tenant: the installation's first one keeps the row. The address
+ * itself is not written down, it may be a person's who has nothing to do with us; the digest tells whether
+ * two rows are about the same one.
+ */
+const noteUnknown = (account: AttemptSubject) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient;
+    const audit = yield* Audit;
+    const rows = yield* transition(
+      "sign-in.noted",
+      decodeRows(Noted)(sql`
+        SELECT count(*)::int4 AS count FROM (
+          SELECT verb, actor_id, at FROM audit_log WHERE tenant_id = ${firstTenantId}
+          ORDER BY sequence DESC LIMIT ${10 * unknownRowsPerHour}) AS newest
+        WHERE verb = 'sign-in' AND actor_id = ${nobody.id}
+          AND at > clock_timestamp() - interval '1 hour'`),
+    );
+    if ((rows[0]?.count ?? 0) >= unknownRowsPerHour) return;
+    yield* audit.append({
+      tenantId: firstTenantId,
+      actor: nobody,
+      verb: "sign-in",
+      target: `unknown-account-${digestOfSubject(account).slice(0, 16)}`,
+      runId: null,
+      accepted: false,
+      reason: "Nobody has this e-mail address.",
+      before: null,
+      after: null,
+      commandId: null,
+    });
+  });
+
+const nobody = { kind: "system", id: "nobody", name: "Nobody" } as const;
+
 const byPassword = (email: string, password: string, account: AttemptSubject) =>
   Effect.gen(function* () {
     const accounts = yield* accountsOf(email);
@@ -84,7 +130,7 @@ const byPassword = (email: string, password: string, account: AttemptSubject) =>
       yield* forgetAttempts([account]);
       return signedIn;
     }
-    yield* noteFailure(accounts);
+    yield* accounts.length === 0 ? noteUnknown(account) : noteFailure(accounts);
     return yield* wrongPassword();
   });
 

@@ -57,13 +57,14 @@ const kinds: ReadonlyArray<readonly [title: string, write: Kind]> = [
   [
     "Note on order",
     (run, number) =>
-      run.append([
-        run.turn(2, [note(number)], ""),
-        run.prepared(2, 0, note(number)),
-        run.settled(2, 0, note(number), fine),
-        run.turn(3, [], "The note is on the order."),
-        run.settledRun({ ...answered, output: "The note is on the order." }),
-      ]),
+      Effect.andThen(
+        run.append([run.turn(2, [note(number)], ""), run.prepared(2, 0, note(number))]),
+        run.append([
+          run.settled(2, 0, note(number), fine),
+          run.turn(3, [], "The note is on the order."),
+          run.settledRun({ ...answered, output: "The note is on the order." }),
+        ]),
+      ),
   ],
   [
     "Refund in doubt, order",
@@ -98,20 +99,24 @@ const kinds: ReadonlyArray<readonly [title: string, write: Kind]> = [
   [
     "Where is order",
     (run, number) =>
-      run.append([
-        run.turn(2, [lookUp(number), note(number)], ""),
-        run.settled(2, 0, lookUp(number), {
-          kind: "failed",
-          result: "Error: order not found",
-          isFailure: true,
-          failureMode: "return",
-          failureHandling: "returned-to-model",
-          failure: { errorTag: "Refusal", message: "Order not found." },
-        }),
-        run.prepared(2, 1, note(number)),
-        run.settled(2, 1, note(number), fine),
-        run.settledRun({ ...answered, output: "There is no such order." }),
-      ]),
+      Effect.andThen(
+        run.append([
+          run.turn(2, [lookUp(number), note(number)], ""),
+          run.prepared(2, 1, note(number)),
+        ]),
+        run.append([
+          run.settled(2, 0, lookUp(number), {
+            kind: "failed",
+            result: "Error: order not found",
+            isFailure: true,
+            failureMode: "return",
+            failureHandling: "returned-to-model",
+            failure: { errorTag: "Refusal", message: "Order not found." },
+          }),
+          run.settled(2, 1, note(number), fine),
+          run.settledRun({ ...answered, output: "There is no such order." }),
+        ]),
+      ),
   ],
 ];
 

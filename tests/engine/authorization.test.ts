@@ -165,6 +165,7 @@ describe("the answers (Z-04, Z-06)", () => {
           kindOf(store, "AuthorizationDenied")[0]?.diagnosticId,
           store.diagnostics[0]?.diagnosticId,
         );
+        assert.notStrictEqual(store.diagnostics[0]?.title, "Failure", "its title says what failed");
       }),
   );
 

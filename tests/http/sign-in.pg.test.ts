@@ -1,6 +1,8 @@
 /** Signing in, the cookie, the origin of requests, and what guessing costs. */
 import { connect } from "node:net";
+import { Effect } from "effect";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { Audit } from "#lib/durable/Audit.ts";
 import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
 
 let api: TestApi;
@@ -120,6 +122,49 @@ describe("the password", () => {
     assert.deepStrictEqual(unknown.body, known.body);
   });
 
+  it("[C099] a failed sign-in of an address that nobody has is audited without the address, and at most 100 in an hour are", async () => {
+    const rows = async () => {
+      const { body } = await api.request("/audit?verb=sign-in&accepted=no&limit=200", {
+        token: admin.token,
+      });
+      return body.items.filter(
+        ({ actor }: { actor: { id: string } }) => actor.id === "nobody",
+      ) as ReadonlyArray<{ target: string }>;
+    };
+    const attempt = (email: string) =>
+      api.request("/session", { body: { email, password: "whatever it is" }, headers: own() });
+    const before = (await rows()).length;
+    await attempt("stranger@example.test");
+    await attempt("Stranger@example.test");
+    await attempt("other@example.test");
+    const [other, second, first] = await rows();
+    assert.strictEqual((await rows()).length, before + 3);
+    assert.strictEqual(first?.target, second?.target, "the same address, the same digest");
+    assert.notStrictEqual(other?.target, first?.target);
+    assert.notInclude(JSON.stringify(await rows()).toLowerCase(), "stranger");
+    await api.run(
+      Effect.gen(function* () {
+        const audit = yield* Audit;
+        for (let row = 0; row < 98; row++)
+          yield* audit.append({
+            tenantId: "default",
+            actor: { kind: "system", id: "nobody", name: "Nobody" },
+            verb: "sign-in",
+            target: `unknown-account-${row}`,
+            runId: null,
+            accepted: false,
+            reason: "x",
+            before: null,
+            after: null,
+            commandId: null,
+          });
+      }),
+    );
+    const full = (await rows()).length;
+    assert.strictEqual((await attempt("one-more@example.test")).status, 401);
+    assert.strictEqual((await rows()).length, full);
+  });
+
   it("[OP-09] guessing is stopped even when all guesses are sent at once, and each failure of a known account is audited", async () => {
     const { cookie } = await signedIn("guess@example.test");
     await api.request("/me/password", {
@@ -138,8 +183,11 @@ describe("the password", () => {
     const { body } = await api.request("/audit?verb=sign-in&accepted=no&limit=200", {
       token: admin.token,
     });
+    const ofAccounts = body.items.filter(
+      ({ actor }: { actor: { id: string } }) => actor.id !== "nobody",
+    );
     assert.strictEqual(
-      body.items.length,
+      ofAccounts.length,
       answers.filter(({ status }) => status === 401).length + 2,
     );
   });
