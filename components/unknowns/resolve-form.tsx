@@ -24,7 +24,8 @@ const choices: Record<ResolutionKind, { readonly name: string; readonly effect: 
   },
   "never-happened": {
     name: "It never happened",
-    effect: "The model is told that the call did not take place. The tool is not called.",
+    effect:
+      "The call runs now, after authorization by today's policy. Choose it only when the destination has no trace of it.",
   },
   "safe-to-retry": {
     name: "Safe to run again",
@@ -38,6 +39,9 @@ const choices: Record<ResolutionKind, { readonly name: string; readonly effect: 
 };
 // Written in the order of the map above, whose keys are exactly the four kinds.
 const kinds = Object.keys(choices) as ReadonlyArray<ResolutionKind>;
+/** Of a settled run only the truth can still be noted: nothing of it runs or ends any more. */
+const settledKinds = ["completed-with-result", "never-happened"] as const;
+const noted = "This is noted beside the run, which is settled. Nothing runs.";
 
 /** What the server said of the result, for the editor that it was typed in. */
 const refusedResult = (error: unknown): string | undefined =>
@@ -62,6 +66,9 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
   const [armed, setArmed] = useState(false);
   const sent = useRef<{ readonly content: string; readonly id: string }>(undefined);
 
+  const offered: ReadonlyArray<ResolutionKind> = detail.afterSettlement ? settledKinds : kinds;
+  const effectOf = (one: ResolutionKind): string =>
+    detail.afterSettlement ? noted : choices[one].effect;
   const parsed = kind === "completed-with-result" ? parseJson(result.text) : undefined;
   const complete =
     kind !== undefined &&
@@ -111,7 +118,7 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
     >
       <fieldset className="flex flex-col gap-1">
         <legend className="mb-1 font-medium">What is the truth?</legend>
-        {kinds.map((one) => (
+        {offered.map((one) => (
           <div key={one} className="flex items-start gap-2">
             <input
               id={`${group}-${one}`}
@@ -123,7 +130,7 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
             />
             <label htmlFor={`${group}-${one}`}>
               <span className="font-medium">{choices[one].name}</span>
-              <span className="block text-table text-soft">{choices[one].effect}</span>
+              <span className="block text-table text-soft">{effectOf(one)}</span>
             </label>
           </div>
         ))}
@@ -197,7 +204,7 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
           {lock ??
             (kind === undefined
               ? "Choose what is true; a reason and evidence are needed."
-              : choices[kind].effect)}
+              : effectOf(kind))}
         </span>
       </div>
     </form>
