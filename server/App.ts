@@ -12,6 +12,7 @@ import { toolProbesLayer } from "#server/agents/RegistryProbes.ts";
 import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
 import { holdHostLock } from "#server/cluster/host-lock.ts";
 import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
+import { retentionOfSettings } from "#server/cluster/RetentionJob.ts";
 import { sweeperLayer } from "#server/cluster/Sweeper.ts";
 import { drainLayer, threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
 import { ServerConfig } from "#server/Config.ts";
@@ -141,7 +142,12 @@ const drainMillis = 1_500;
 /** Threads are placed, driven, swept and counted; `Wakes` is what the API rings. */
 const workLayer = Layer.unwrap(
   Effect.map(makeWorkerId, ({ address, workerId }) =>
-    Layer.mergeAll(drainLayer(drainMillis), sweeperLayer, heartbeatLayer(workerId, address)).pipe(
+    Layer.mergeAll(
+      drainLayer(drainMillis),
+      sweeperLayer,
+      retentionOfSettings,
+      heartbeatLayer(workerId, address),
+    ).pipe(
       Layer.provide(threadEntityLayer),
       Layer.provide(ThreadDriver.layer(workerId)),
       Layer.provideMerge(wakesLayer),

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 import type * as Option from "effect/Option";
 import * as Schema from "effect/Schema";
+import { AgeText } from "#server/retention/age.ts";
 
 /** A variable of the environment has a value that cannot be used. `message` is one sentence for a person. */
 export class SettingRefused extends Schema.TaggedError<SettingRefused>()("SettingRefused", {
@@ -165,6 +166,18 @@ export const settings = {
     doc: "How browsers reach the console when a proxy stands in front; links are made with it.",
     expects: "an address that begins with http:// or https://",
   }),
+  retentionOlderThan: optional(
+    "RETENTION_OLDER_THAN",
+    Config.schema(AgeText, "RETENTION_OLDER_THAN"),
+    {
+      doc: "Runs settled longer ago than this leave the database, an hour apart: 90d, 36h or 30m; needs RETENTION_TO.",
+      expects: "a whole number from 1 to 99999 and d, h or m, such as 90d",
+    },
+  ),
+  retentionTo: optional("RETENTION_TO", Config.String("RETENTION_TO"), {
+    doc: "Where they go: a folder for archives, of this database alone and reached by every host, or the word delete.",
+    expects: "a folder or the word delete",
+  }),
   logLevel: defaulted("LOG_LEVEL", Config.Literals(logLevels, "LOG_LEVEL"), "Info", {
     doc: "The least severe entries the log shows.",
     expects: `one of ${logLevels.join(", ")}`,
@@ -214,6 +227,8 @@ export class ServerConfig extends Context.Service<ServerConfig, ServerSettings>(
       paymentProviderUrl: decode(settings.paymentProviderUrl),
       dataset: decode(settings.dataset),
       publicUrl: decode(settings.publicUrl),
+      retentionOlderThan: decode(settings.retentionOlderThan),
+      retentionTo: decode(settings.retentionTo),
       logLevel: decode(settings.logLevel),
     }),
   );

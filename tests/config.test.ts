@@ -43,6 +43,7 @@ it.effect.each([
   ["PORT", "eighty", /^PORT must be .* but is "eighty"/],
   ["OPENAI_BASE_URL", "localhost", /^OPENAI_BASE_URL must be .*http/],
   ["LOG_LEVEL", "loud", /^LOG_LEVEL must be one of Trace/],
+  ["RETENTION_OLDER_THAN", "soon", /^RETENTION_OLDER_THAN must be a whole number .* but is "soon"/],
   ["CLUSTER_ADDRESS", "here", /^CLUSTER_ADDRESS must be host:port/],
 ] as const)("%s=%s is refused in one sentence that names it", ([name, value, sentence]) =>
   Effect.gen(function* () {

@@ -10,12 +10,16 @@ import {
   InvalidInput,
   NotFound,
   OriginRefused,
+  ProbeRefused,
+  RetryRefused,
   RunAlreadySettled,
+  RunArchived,
   StoreUnavailable,
   TooManyAttempts,
   TooManyStreams,
   Unauthenticated,
   UnknownAlreadyResolved,
+  WakeRefused,
 } from "../contract/errors.ts";
 
 /** What can go wrong on the way, where the API itself has not answered with one of its own errors. */
@@ -54,6 +58,10 @@ const anyApiError = Schema.Union([
   ApproverRefused,
   UnknownAlreadyResolved,
   RunAlreadySettled,
+  RunArchived,
+  ProbeRefused,
+  WakeRefused,
+  RetryRefused,
   TooManyAttempts,
   TooManyStreams,
   StoreUnavailable,

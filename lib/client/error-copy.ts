@@ -78,6 +78,15 @@ const copies: CopyOf = {
     next: "Nothing of yours was applied. The page shows what stands.",
     action: "none",
   }),
+  RunArchived: (reason) => ({
+    title: "This run was put away",
+    cause: reason.message,
+    next:
+      reason.archive === null
+        ? "Its audit rows are kept; the rest is gone."
+        : "Ask whoever runs this installation for that file; its audit rows are still here.",
+    action: "none",
+  }),
   RunAlreadySettled: (reason) => ({
     title: `The run is already ${reason.state}`,
     cause: reason.message,

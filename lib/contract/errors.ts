@@ -6,7 +6,7 @@
  */
 import * as Schema from "effect/Schema";
 import { BasisChange } from "./approval.ts";
-import { ApprovalState, ResolutionKind, RunState } from "./status.ts";
+import { ApprovalState, ResolutionKind, RunOutcome, RunState } from "./status.ts";
 
 /** No credentials, or credentials that are not valid any more. */
 export class Unauthenticated extends Schema.TaggedError<Unauthenticated>()(
@@ -92,6 +92,20 @@ export class UnknownAlreadyResolved extends Schema.TaggedError<UnknownAlreadyRes
   { httpApiStatus: 409 },
 ) {}
 
+/** The run was here and is not any more: archived or deleted by age (retention). */
+export class RunArchived extends Schema.TaggedError<RunArchived>()(
+  "RunArchived",
+  {
+    message: Schema.String,
+    outcome: RunOutcome,
+    settledAt: Schema.Int,
+    archivedAt: Schema.Int,
+    /** Name of the archive's file; null: deleted without one. */
+    archive: Schema.NullOr(Schema.String),
+  },
+  { httpApiStatus: 410 },
+) {}
+
 /** The run is settled; its outcome cannot change any more (DU-12). */
 export class RunAlreadySettled extends Schema.TaggedError<RunAlreadySettled>()(
   "RunAlreadySettled",
@@ -158,6 +172,7 @@ export type ApiError =
   | ApprovalChanged
   | ApproverRefused
   | UnknownAlreadyResolved
+  | RunArchived
   | RunAlreadySettled
   | ProbeRefused
   | WakeRefused

@@ -6,6 +6,7 @@ import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { abortRun } from "#server/operator/abort-run.ts";
 import { retryRun } from "#server/operator/retry-run.ts";
 import { wakeRun } from "#server/operator/wake-run.ts";
+import { orArchived } from "#server/views/archived-run.ts";
 import { readExposure, readExposureExplanation } from "#server/views/exposure-view.ts";
 import { listRecords } from "#server/views/list-records.ts";
 import { listRuns } from "#server/views/list-runs.ts";
@@ -30,7 +31,9 @@ export const runsHandlers = HttpApiBuilder.group(
       get: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readRunDetail(tenantId, params.runId);
+          return yield* readRunDetail(tenantId, params.runId).pipe(
+            orArchived(tenantId, params.runId),
+          );
         }).pipe(Effect.provideContext(services)),
       moment: ({ params }) =>
         Effect.gen(function* () {
@@ -67,7 +70,9 @@ export const runsHandlers = HttpApiBuilder.group(
       records: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* listRecords(tenantId, params.runId, query);
+          return yield* listRecords(tenantId, params.runId, query).pipe(
+            orArchived(tenantId, params.runId),
+          );
         }).pipe(Effect.provideContext(services)),
       exposure: ({ params }) =>
         Effect.gen(function* () {

@@ -10,6 +10,7 @@ import { Audit } from "#lib/durable/Audit.ts";
 import { notFound } from "#lib/durable/not-found.ts";
 import { transition } from "#server/postgres/Database.ts";
 import { verifyThread } from "#server/postgres/verify-journal.ts";
+import { orArchived } from "#server/views/archived-run.ts";
 import { requireRun } from "#server/views/require-run.ts";
 import { decodeRows, inSnapshot, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { actorOf, type Operator, requireRole } from "./run-command.ts";
@@ -67,7 +68,10 @@ export const verifyRunJournal = Effect.fn("operator.verifyRunJournal")(function*
   runId: RunId,
 ) {
   yield* requireRole({ operator, act: "verify-journal", target: runId, commandId: null });
-  const { threadId } = yield* inSnapshot(operator.tenantId, requireRun(operator.tenantId, runId));
+  const { tenantId } = operator;
+  const { threadId } = yield* inSnapshot(tenantId, requireRun(tenantId, runId)).pipe(
+    orArchived(tenantId, runId),
+  );
   return yield* verify(operator, threadId, runId);
 });
 

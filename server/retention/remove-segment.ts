@@ -82,6 +82,8 @@ export const makeRemoveSegment = Effect.gen(function* () {
     segment: Segment & { readonly throughDigest: string },
     archive: string | null,
   ) {
+    // A long thread takes its time; nobody but its own next submission waits for it.
+    yield* sql`SET LOCAL statement_timeout = 0`;
     if ((yield* lockThread(segment)).length === 0) return false;
     const left = yield* leaveTombstones({ archive, segment });
     if (left.length !== segment.runIds.length) {

@@ -9,7 +9,8 @@ import {
   type TestApi,
   type TestOperator,
 } from "#tests/support/api-server.ts";
-import { gatedRun } from "#tests/support/ledger-fixtures.ts";
+import { retain } from "#server/retention/retain.ts";
+import { gatedRun, startedRun } from "#tests/support/ledger-fixtures.ts";
 
 let api: TestApi;
 let operator: TestOperator;
@@ -53,5 +54,44 @@ describe("POST /runs/:runId/verification", () => {
         [place.threadId, place.runId, { records: sound.records, faults: 0 }],
       ],
     );
+  });
+});
+
+describe("a run that was put away because of its age", () => {
+  it("[PG-01] says so where its page is asked for, and a run that never was does not", async () => {
+    const place = await api.run(
+      Effect.gen(function* () {
+        const run = yield* startedRun();
+        yield* run.append([run.records.runSettled()]);
+        return run.place;
+      }),
+    );
+    await api.run(
+      Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`UPDATE submissions SET settled_at = now() - interval '100 days'
+          WHERE run_id = ${place.runId}`,
+      ),
+    );
+    await api.run(
+      retain({ olderThanSeconds: 86_400, folder: undefined, onProgress: () => Effect.void }),
+    );
+    const get = (path: string, method = "GET") =>
+      api.request(path, { token: operator.token, method });
+    for (const [path, method] of [
+      [`/runs/${place.runId}`, "GET"],
+      [`/runs/${place.runId}/records`, "GET"],
+      [`/runs/${place.runId}/verification`, "POST"],
+    ] as const) {
+      const answer = await get(path, method);
+      assert.strictEqual(answer.status, 410, path);
+      assert.strictEqual(answer.body._tag, "RunArchived");
+      assert.strictEqual(answer.body.outcome, "completed");
+      assert.isNull(answer.body.archive);
+    }
+    assert.strictEqual((await get("/runs/run_none")).status, 404);
+    const stranger = await api.addOperator("admin", "other");
+    const foreign = await api.request(`/runs/${place.runId}`, { token: stranger.token });
+    assert.strictEqual(foreign.status, 404);
   });
 });

@@ -6,6 +6,7 @@ import {
   InvalidInput,
   RetryRefused,
   RunAlreadySettled,
+  RunArchived,
   WakeRefused,
 } from "../errors.ts";
 import { AgentId, EpochMillis, RunId, Sequence, ThreadId, ToolCallId } from "../ids.ts";
@@ -56,7 +57,7 @@ export const runsGroup = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("get", "/runs/:runId", {
       params: runId,
       success: RunDetail,
-      error: readRefusals,
+      error: [...readRefusals, RunArchived],
     }),
     /** The run as it was after an event of the tenant's log. */
     HttpApiEndpoint.get("moment", "/runs/:runId/moments/:sequence", {
@@ -89,7 +90,7 @@ export const runsGroup = HttpApiGroup.make("runs")
       params: runId,
       query: pagingQuery,
       success: page(RecordView),
-      error: [...readRefusals, InvalidInput],
+      error: [...readRefusals, RunArchived, InvalidInput],
     }),
     HttpApiEndpoint.get("exposure", "/runs/:runId/turns/:turn/exposure", {
       params: { ...runId, turn },

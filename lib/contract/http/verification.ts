@@ -1,6 +1,6 @@
 /** Checks what is stored of a thread against itself. A question, but one that costs and is audited, so it is posted. */
 import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
-import { InvalidInput } from "../errors.ts";
+import { InvalidInput, RunArchived } from "../errors.ts";
 import { RunId, ThreadId } from "../ids.ts";
 import { JournalVerification } from "../verification.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
@@ -12,7 +12,7 @@ export const verificationGroup = HttpApiGroup.make("verification")
     HttpApiEndpoint.post("run", "/runs/:runId/verification", {
       params: { runId: RunId },
       success: JournalVerification,
-      error: [...readRefusals, InvalidInput],
+      error: [...readRefusals, RunArchived, InvalidInput],
     }),
     HttpApiEndpoint.post("thread", "/threads/:threadId/verification", {
       params: { threadId: ThreadId },

@@ -1,0 +1,46 @@
+/** A run that is not here any more because of its age says so, in place of a bare "no such run". */
+import * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
+import { NotFound, RunArchived, type StoreUnavailable } from "#lib/contract/errors.ts";
+import { EpochMillis, type RunId, type TenantId } from "#lib/contract/ids.ts";
+import { RunOutcome } from "#lib/contract/status.ts";
+import { millis } from "./columns.ts";
+import { decodeRows, inSnapshot } from "./snapshot.ts";
+
+const Row = Schema.Struct({
+  outcome: RunOutcome,
+  settledAt: EpochMillis,
+  archivedAt: EpochMillis,
+  archive: Schema.NullOr(Schema.String),
+});
+
+const archivedRun = (row: typeof Row.Type): RunArchived =>
+  new RunArchived({
+    ...row,
+    message: `This run ended ${row.outcome} and was ${row.archive === null ? "deleted" : `moved to the archive ${row.archive}`} because of its age.`,
+  });
+
+const findArchived = (tenantId: TenantId, runId: RunId) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(Row)(sql`
+      SELECT outcome, ${sql.literal(millis("settled_at"))} AS "settledAt",
+        ${sql.literal(millis("archived_at"))} AS "archivedAt", archive
+      FROM archived_runs WHERE tenant_id = ${tenantId} AND run_id = ${runId}`),
+  );
+
+/** Looks for what is left of the run where it was not found; asked only then. */
+export const orArchived =
+  (tenantId: TenantId, runId: RunId) =>
+  <A, E, R>(
+    read: Effect.Effect<A, E, R>,
+  ): Effect.Effect<A, E | RunArchived | StoreUnavailable, R | SqlClient> =>
+    Effect.catch(
+      read,
+      (error): Effect.Effect<never, E | RunArchived | StoreUnavailable, SqlClient> => {
+        if (!(error instanceof NotFound)) return Effect.fail(error);
+        return Effect.flatMap(inSnapshot(tenantId, findArchived(tenantId, runId)), ([row]) =>
+          Effect.fail(row === undefined ? error : archivedRun(row)),
+        );
+      },
+    );
