@@ -22,6 +22,7 @@ import { toolSchemasLayer } from "#server/agents/RegistryCatalogue.ts";
 import { abortRun } from "#server/operator/abort-run.ts";
 import { decideApproval } from "#server/operator/decide-approval.ts";
 import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
+import { wakeRun } from "#server/operator/wake-run.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { peopleLayer } from "#server/postgres/ports.ts";
@@ -130,6 +131,15 @@ const shardHolders = SqlSchema.findAll({
         GROUP BY l.pid`,
     ),
 });
+const callKeys = SqlSchema.findAll({
+  Request: Schema.Void,
+  Result: Schema.Struct({ key: Schema.String }),
+  execute: () =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`SELECT idempotency_key AS key FROM tool_calls WHERE idempotency_key IS NOT NULL`,
+    ),
+});
 const digests = SqlSchema.findAll({
   Request: Schema.Void,
   Result: Schema.Struct({ digest: Schema.String }),
@@ -194,6 +204,8 @@ export const openStore = (url: string) => {
             holders.every(({ shards }) => shards >= Math.floor(32 / members)),
         ),
       ),
+    /** Idempotency keys of every call that the records say may have run. */
+    callKeys: () => run(Effect.map(callKeys(), (rows) => new Set(rows.map((row) => row.key)))),
     /** The digest of every record, in order. */
     digests: () => run(Effect.map(digests(), (rows) => rows.map((row) => row.digest))),
     decide: (request: Pending, decision: "approved" | "denied") =>
@@ -220,6 +232,8 @@ export const openStore = (url: string) => {
             : { resolution: "never-happened" }),
         }),
       ),
+    /** What an operator does with a run that was held after a restore. */
+    wake: (runId: RunId) => run(wakeRun(operator, runId, command())),
     abort: (runId: RunId) => run(abortRun(operator, runId, command())),
   };
 };
