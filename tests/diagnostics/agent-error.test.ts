@@ -72,6 +72,7 @@ const errors = [
     limit: 4,
     message: "0 is no concurrency.",
   }),
+  new AgentError.AgentRunSuspended({ runId: "run-1", waitingFor: "approval", ...live }),
 ] as const;
 
 describe("typed run failures", () => {
