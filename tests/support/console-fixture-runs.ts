@@ -150,6 +150,18 @@ const done = (result: Json) => ({
   originalBytes: JSON.stringify(result).length,
 });
 
+/** Calls that the program of another call made: one done, one denied, one under way. */
+const innerCall = (turn: number, index: number) => {
+  const id = { orderId: `#W100000${index}` };
+  const made =
+    index === 0
+      ? call(turn, index, "get_order_details", "succeeded", id, done({ status: "delivered" }))
+      : index === 1
+        ? call(turn, index, "send_email", "denied-by-policy", { to: hostile.bidi })
+        : call(turn, index, "add_order_note", "running", id);
+  return { ...made, callId: `inner_${String(index).repeat(32)}` };
+};
+
 /** A run whose calls stand in all eleven states. */
 export const runDetail = (runId: string) => {
   const number = Number(runId.slice(-5)) || 1;
@@ -210,6 +222,14 @@ export const runDetail = (runId: string) => {
       call(2, 5, "add_customer_note", "not-executed", { note: "x" }),
       call(2, 6, "charge_payment_method", "unknown", { amount: 12 }),
       call(2, 7, "cancel_pending_order", "aborted", { orderId: "#W1" }),
+      call(
+        2,
+        8,
+        "tidy_orders",
+        "running",
+        {},
+        { inner: [0, 1, 2].map((index) => innerCall(2, index)) },
+      ),
     ],
     [
       call(3, 0, "issue_refund", "waiting", refund),
