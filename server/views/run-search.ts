@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { Fragment } from "effect/unstable/sql/Statement";
 
 export interface RunSearch {
-  /** Whether a row `r` of `runs` matches. */
+  /** Whether a row `r` matches, which has `run_id`, `thread_id` and `title`. */
   readonly matches: Fragment;
   /** `FROM ... WHERE` of the matching rows as `f`, by an index of their own; undefined: there is none. */
   readonly found: Fragment | undefined;

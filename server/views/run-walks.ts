@@ -123,20 +123,51 @@ export const afterCursor = (
         sql`(${sql.literal(`${row}.created_at, ${row}.run_id`)}) < (${cursor[0]}::timestamptz, ${cursor[1]})`,
       ];
 
-/** Merged keys of the walks after the cursor, newest first, at most `limit`: `created_at` and `run_id`. */
-export const keysOf = (
+type Cursor = ReadonlyArray<string> | undefined;
+
+/** The walks' rows in one order, newest first, at most `limit`; each is read only as far as it is asked for. */
+const merged = (
   sql: SqlClient,
   walks: ReadonlyArray<Walk>,
-  cursor: ReadonlyArray<string> | undefined,
+  cursor: Cursor,
   limit: number,
+  columns: string,
+  from: (walk: Walk) => Fragment,
 ): Fragment => {
   const one = (walk: Walk): Fragment => sql`
-    (SELECT k.created_at, k.run_id FROM ${sql(walk.table)} k
+    (SELECT ${sql.literal(columns)} FROM ${from(walk)}
      WHERE ${sql.and([...walk.where, ...afterCursor(sql, "k", cursor)])}
      ORDER BY k.created_at DESC, k.run_id DESC LIMIT ${limit})`;
   const [first, ...others] = walks.map(one);
-  if (first === undefined) return sql`SELECT now() AS created_at, '' AS run_id WHERE false`;
-  const all = others.reduce((before, next) => sql`${before} UNION ALL ${next}`, first);
-  return sql`SELECT merged.created_at, merged.run_id FROM (${all}) AS merged
+  const all = others.reduce(
+    (before, next) => sql`${before} UNION ALL ${next}`,
+    first ?? sql`SELECT ${sql.literal(columns)} FROM runs k WHERE false`,
+  );
+  return sql`SELECT merged.* FROM (${all}) AS merged
     ORDER BY merged.created_at DESC, merged.run_id DESC LIMIT ${limit}`;
 };
+
+/** Keys of the walks after the cursor: `created_at` and `run_id`. */
+export const keysOf = (
+  sql: SqlClient,
+  walks: ReadonlyArray<Walk>,
+  cursor: Cursor,
+  limit: number,
+): Fragment =>
+  merged(sql, walks, cursor, limit, "k.created_at, k.run_id", (walk) => sql`${sql(walk.table)} k`);
+
+/** The same with what a text is looked for in: `title`, `thread_id`. */
+export const titlesOf = (
+  sql: SqlClient,
+  walks: ReadonlyArray<Walk>,
+  cursor: Cursor,
+  limit: number,
+): Fragment =>
+  merged(sql, walks, cursor, limit, "k.created_at, k.run_id, n.title, n.thread_id", (walk) =>
+    walk.table === "runs"
+      ? sql`runs k CROSS JOIN LATERAL (SELECT k.title, k.thread_id) AS n`
+      : // LIMIT keeps it one look-up for each row: a join might read every run.
+        sql`run_tools k CROSS JOIN LATERAL (
+          SELECT s.title, s.thread_id FROM runs s
+          WHERE s.tenant_id = k.tenant_id AND s.run_id = k.run_id LIMIT 1) AS n`,
+  );

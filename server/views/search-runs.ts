@@ -8,12 +8,11 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { Fragment } from "effect/unstable/sql/Statement";
-import { countCap } from "#lib/contract/http/paging.ts";
 import type { TenantId } from "#lib/contract/ids.ts";
 import { millis } from "./columns.ts";
 import { countOf } from "./page.ts";
 import type { RunSearch } from "./run-search.ts";
-import { afterCursor, keysOf, type RunFilters, runMatches, walksOf } from "./run-walks.ts";
+import { afterCursor, type RunFilters, runMatches, titlesOf, walksOf } from "./run-walks.ts";
 import { decodeRows } from "./snapshot.ts";
 
 export interface RunSearchRequest {
@@ -25,12 +24,12 @@ export interface RunSearchRequest {
   readonly limit: number;
 }
 
-/** Rows of the walk that are looked at before the text's own index is asked. */
-const probeRows = 3_000;
-/** Rows of the walk that are looked at for a count, and where the text has no index. */
+/** Rows of the walk that a page is looked for in. */
 const searchRows = 10_000;
-/** Rarer than this among them, and the index finds few enough to check them all. */
-const rareShare = 1 / 60;
+/** Rows of the walk that are looked at for a count. */
+const countRows = 5_000;
+/** Fewer matches among those, and the text's own index finds few enough to check them all. */
+const fewMatches = 25;
 
 const Looked = Schema.Struct({
   looked: Schema.Int,
@@ -39,11 +38,7 @@ const Looked = Schema.Struct({
   since: Schema.NullOr(Schema.Int),
 });
 const Indexed = Schema.Struct({ indexed: Schema.Boolean });
-
-/** One row of `runs` for each key, in whatever number: never a join that reads the whole table. */
-const withRun = (sql: SqlClient, tenantId: TenantId, keys: Fragment): Fragment => sql`
-  (${keys}) AS k CROSS JOIN LATERAL (
-    SELECT s.* FROM runs s WHERE s.tenant_id = ${tenantId} AND s.run_id = k.run_id LIMIT 1) AS r`;
+const Counted = Schema.Struct({ count: Schema.Int });
 
 const lookAt = (
   sql: SqlClient,
@@ -53,8 +48,8 @@ const lookAt = (
 ) =>
   decodeRows(Looked)(sql`
     SELECT count(*)::int4 AS looked, (count(*) FILTER (WHERE ${request.search.matches}))::int4 AS matching,
-      ${sql.literal(millis("min(k.created_at)"))} AS since
-    FROM ${withRun(sql, request.tenantId, keysOf(sql, walksOf(sql, request.filters), cursor, rows))}`).pipe(
+      ${sql.literal(millis("min(r.created_at)"))} AS since
+    FROM (${titlesOf(sql, walksOf(sql, request.filters), cursor, rows)}) AS r`).pipe(
     Effect.map((found) => found[0] ?? { looked: 0, matching: 0, since: null }),
   );
 
@@ -84,37 +79,38 @@ const foundKeys = (
     ORDER BY f.created_at DESC, f.run_id DESC LIMIT ${limit}`;
 };
 
-/** The keys of a page of what matches the text and the walks, and the count of all of it. */
+/** Counts exactly where all rows were looked at or few can match; else says how many there are at least. */
+const countMatches = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  request: RunSearchRequest,
+  index: Fragment | undefined,
+) {
+  const { looked, matching } = yield* lookAt(sql, request, undefined, countRows);
+  if (looked < countRows) return { value: matching, capped: false };
+  if (index === undefined || matching >= fewMatches) return { value: matching, capped: true };
+  return yield* countOf((most) => foundKeys(sql, request, index, undefined, most));
+});
+
+/** The keys of a page of what matches the text and the filters, and the count of all of it. */
 export const searchRuns = Effect.fnUntraced(function* (request: RunSearchRequest) {
   const sql = yield* SqlClient;
-  const { tenantId, filters, search, cursor, limit } = request;
-  const walks = walksOf(sql, filters);
+  const { filters, search, cursor, limit } = request;
   const index = yield* isUsable(sql, search);
-  const all = yield* lookAt(sql, request, undefined, searchRows);
-  const isWhole = all.looked < searchRows;
-  const isRare = all.matching < all.looked * rareShare;
-  const count =
-    isWhole || all.matching > countCap || index === undefined || !isRare
-      ? {
-          value: Math.min(all.matching, countCap),
-          capped: !isWhole || all.matching > countCap,
-        }
-      : yield* countOf((most) => foundKeys(sql, request, index, undefined, most));
-  const walked = (rows: number): Fragment => sql`
-    SELECT k.created_at, k.run_id FROM ${withRun(sql, tenantId, keysOf(sql, walks, cursor, rows))}
-    WHERE ${search.matches} ORDER BY k.created_at DESC, k.run_id DESC LIMIT ${limit}`;
-  const ahead = yield* lookAt(sql, request, cursor, probeRows);
-  if (ahead.matching >= limit || ahead.looked < probeRows)
-    return { keys: walked(probeRows), count, searched: undefined };
+  const count = yield* countMatches(sql, request, index);
+  const met = sql`SELECT r.created_at, r.run_id
+    FROM (${titlesOf(sql, walksOf(sql, filters), cursor, searchRows)}) AS r
+    WHERE ${search.matches} ORDER BY r.created_at DESC, r.run_id DESC LIMIT ${limit}`;
+  const [found] = yield* decodeRows(Counted)(
+    sql`SELECT count(*)::int4 AS count FROM (${met}) AS met`,
+  );
+  // The walk ends as soon as the page is full, so frequent texts cost little.
+  if (found !== undefined && found.count >= limit) return { keys: met, count, searched: undefined };
   if (index !== undefined)
     return { keys: foundKeys(sql, request, index, cursor, limit), count, searched: undefined };
-  const searched = yield* lookAt(sql, request, cursor, searchRows);
+  const { looked, since } = yield* lookAt(sql, request, cursor, searchRows);
   return {
-    keys: walked(searchRows),
+    keys: met,
     count,
-    searched:
-      searched.looked < searchRows || searched.matching >= limit || searched.since === null
-        ? undefined
-        : { rows: searched.looked, since: searched.since },
+    searched: looked < searchRows || since === null ? undefined : { rows: looked, since },
   };
 });
