@@ -53,6 +53,20 @@ const bodies: ReadonlyArray<
   ],
   [409, { _tag: "RunAlreadySettled", message: "What happened, where and why.", state: "failed" }],
   [
+    410,
+    {
+      _tag: "RunArchived",
+      message: "What happened, where and why.",
+      outcome: "completed",
+      settledAt: 1,
+      archivedAt: 2,
+      archive: null,
+    },
+  ],
+  [409, { _tag: "ProbeRefused", message: "What happened, where and why.", why: "under-way" }],
+  [409, { _tag: "WakeRefused", message: "What happened, where and why.", state: "waiting" }],
+  [409, { _tag: "RetryRefused", message: "What happened, where and why.", state: "failed" }],
+  [
     429,
     {
       _tag: "TooManyAttempts",
