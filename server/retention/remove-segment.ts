@@ -35,11 +35,17 @@ class SegmentChanged {
 export const makeRemoveSegment = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient;
 
-  const lockThread = (segment: Segment) => sql`
+  // The digest of the last record stands for all before it: what was read or archived is what goes,
+  // also where an archive is older than a restored backup.
+  const lockThread = (segment: Segment & { readonly throughDigest: string }) => sql`
     SELECT FROM threads t
     WHERE t.tenant_id = ${segment.tenantId} AND t.thread_id = ${segment.threadId}
       AND t.kept_after_sequence = ${segment.after.sequence}
       AND t.kept_after_digest = ${segment.after.digest}
+      AND EXISTS (
+        SELECT FROM journal_records r
+        WHERE r.tenant_id = t.tenant_id AND r.thread_id = t.thread_id
+          AND r.sequence = ${segment.through} AND r.digest = ${segment.throughDigest})
     FOR UPDATE`;
 
   const leaveTombstones = SqlSchema.findAll({

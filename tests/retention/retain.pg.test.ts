@@ -237,6 +237,36 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
       }).pipe(Effect.scoped),
   );
 
+  it.effect(
+    "[PG-02] what an unfinished archive does not hold stays, as after a restored backup that went another way",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "restored";
+        const folder = yield* folderOf;
+        const place = yield* settledRun(tenant);
+        yield* age(place, 100);
+        yield* retain(options({ folder }));
+        // The backup from before the pass, in which the thread then got other records.
+        yield* rows("DELETE FROM archived_runs WHERE run_id = $1", [place.runId]);
+        yield* rows("DELETE FROM archives WHERE tenant_id = $1", [tenant]);
+        yield* rows(
+          `UPDATE threads SET kept_after_sequence = 0, kept_after_digest = repeat('0', 64), tail_sequence = 0,
+             tail_digest = repeat('0', 64), last_queue_sequence = 0 WHERE thread_id = $1`,
+          [place.threadId],
+        );
+        const other = yield* settledRun(tenant, place);
+        yield* age(other, 1);
+        for (const table of ["journal_records", "submissions", "runs"])
+          yield* rows(`UPDATE ${table} SET run_id = $2 WHERE run_id = $1`, [
+            other.runId,
+            place.runId,
+          ]);
+        const report = yield* retain(options({ folder }));
+        assert.strictEqual(report.runs, 0);
+        assert.include(yield* tablesWith(place), "journal_records");
+      }).pipe(Effect.scoped),
+  );
+
   it.effect("[PG-02] an archive that was changed, cut or lost its manifest is named", () =>
     Effect.gen(function* () {
       const tenant = "altered-archive";
