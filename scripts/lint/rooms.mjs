@@ -105,8 +105,8 @@ export const rooms = [
   },
   {
     room: "server/App.ts",
-    never: ["app", "components", "tests", "server/main.ts"],
-    why: "App wires live layers for main",
+    never: ["app", "components", "tests", "server/main.ts", "lib/durable/memory"],
+    why: "App wires live layers for main; the memory ports promise nothing and are for tests",
   },
   {
     room: "server/launch",
@@ -115,7 +115,15 @@ export const rooms = [
   },
   {
     room: "server",
-    never: ["app", "components", "tests", "server/App.ts", "server/main.ts", "server/launch"],
-    why: "adapters do not know who wires them",
+    never: [
+      "app",
+      "components",
+      "tests",
+      "server/App.ts",
+      "server/main.ts",
+      "server/launch",
+      "lib/durable/memory",
+    ],
+    why: "adapters do not know who wires them; the memory ports promise nothing and are for tests",
   },
 ];
