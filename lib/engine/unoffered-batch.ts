@@ -33,9 +33,9 @@ const notOffered = (toolName: string, exposure: ExposureSnapshot): JsonObject =>
 const besideUnoffered =
   "Another call of this batch named a tool that is not offered, so nothing of the batch was started. Call again what is still wanted.";
 
-/** Rejections bound to the arguments, and the result of each call. */
+/** Rejections bound to the arguments, and the result of each call that would have run here. */
 export const unofferedBatch = (
-  calls: ReadonlyArray<DeclaredCall>,
+  declared: ReadonlyArray<DeclaredCall>,
   exposure: ExposureSnapshot,
   baseOf: (call: DeclaredCall) => SettlementBase,
 ): {
@@ -43,6 +43,8 @@ export const unofferedBatch = (
   readonly settled: ReadonlyArray<RecordOf<"ToolCallSettled">>;
 } => {
   const offered = new Set(exposure.exposed);
+  // What the provider executed has happened, with its result in the response (T-14).
+  const calls = declared.filter(({ providerExecuted }) => !providerExecuted);
   const settled = calls.map((call) =>
     offered.has(call.toolName)
       ? settledNotExecuted(baseOf(call), "preflight", besideUnoffered)

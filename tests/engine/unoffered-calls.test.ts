@@ -5,7 +5,7 @@ import { Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
 import * as AgentRuntime from "#lib/engine/AgentRuntime.ts";
 import { ModelCodec } from "#lib/engine/ModelCodec.ts";
-import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
+import { providerCall, ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import * as ToolDiscovery from "#lib/tool-discovery.ts";
 import { PinnedTool } from "#lib/tool-exposure.ts";
 import { attempt, kindOf, makeStore, recordsOf } from "#tests/engine/durable-harness.ts";
@@ -124,6 +124,47 @@ describe("calls that were not offered (X-09, R87)", () => {
         assert.strictEqual(kindOf(tampered, "RunSettled")[0]?.finishReason, "corrupt-evidence");
         assert.deepStrictEqual(desk.log, []);
       }).pipe(Effect.provide(ScriptedModel.layer([remembered, text("done")]))),
+  );
+
+  it.effect("[T-14][X-09] what the provider executed beside it keeps its result", () =>
+    Effect.gen(function* () {
+      const Hosted = Tool.providerDefined({
+        id: "test.hosted_search",
+        customName: "HostedSearch",
+        providerName: "hosted_search",
+        args: Schema.Struct({}),
+        parameters: Schema.Struct({ query: Schema.String }),
+        success: Schema.Struct({ hits: Schema.Int }),
+      })({});
+      const own = Toolkit.make(Read, Hosted);
+      const agent = Agent.make("notes", {
+        input: Schema.String,
+        output: Schema.String,
+        instructions: "Go.",
+        toolkit: own,
+        policy: { unofferedCalls: "return" },
+      });
+      const run = yield* watch(agent, own.toLayer({ read_note: () => Effect.succeed("read") }), [
+        {
+          parts: [
+            ...providerCall({
+              id: "p",
+              name: "HostedSearch",
+              params: { query: "x" },
+              result: { hits: 3 },
+            }),
+            ...toolCalls([{ id: "a", name: "archive_note" }]).parts,
+          ],
+        },
+        text("done"),
+      ]);
+      assert.isTrue(Exit.isSuccess(run.exit));
+      assert.deepStrictEqual(
+        run.events.flatMap((event) => ("callId" in event ? [`${event.callId} ${event._tag}`] : [])),
+        ["p ToolCallDeclared", "a ToolCallDeclared", "a ToolCallFailed"],
+      );
+      assert.include(JSON.stringify(run.requests[1]?.encodedPrompt), '"hits":3');
+    }),
   );
 
   for (const wire of wires) {
