@@ -141,6 +141,39 @@ const routes: ReadonlyArray<{
     needs: "operator",
     owned: true,
   },
+  {
+    route: "GET /runs/:runId/explanation",
+    ask: ({ runId }) => ({ path: `/runs/${runId}/explanation` }),
+    needs: "viewer",
+    owned: true,
+  },
+  {
+    route: "POST /runs/:runId/wake",
+    ask: ({ runId }, n) => ({
+      path: `/runs/${runId}/wake`,
+      body: { commandId: `wake-${n}`, reason: "go on" },
+    }),
+    needs: "operator",
+    owned: true,
+  },
+  {
+    route: "POST /runs/:runId/retry",
+    ask: ({ runId }, n) => ({
+      path: `/runs/${runId}/retry`,
+      body: { commandId: `retry-${n}`, reason: "once more" },
+    }),
+    needs: "operator",
+    owned: true,
+  },
+  {
+    route: "POST /unknowns/:unknownId/probe",
+    ask: ({ unknownId }, n) => ({
+      path: `/unknowns/${unknownId}/probe`,
+      body: { commandId: `probe-${n}` },
+    }),
+    needs: "operator",
+    owned: true,
+  },
   { route: "GET /approvals", ask: () => ({ path: "/approvals" }), needs: "viewer" },
   {
     route: "GET /approvals/:requestId",
