@@ -68,7 +68,7 @@ describe("resolveApprovals", () => {
         );
         assert.deepStrictEqual(batches, [["req-a", "req-b", "req-c"]]);
         assert.deepStrictEqual(outcomes, [
-          { _tag: "approved", actor: person("ben"), reason: "" },
+          { _tag: "approved", actor: person("ben"), approvers: [person("ben")], reason: "" },
           { _tag: "denied", actor: person("cleo"), reason: "Wrong order" },
           { _tag: "unresolved", because: "Nobody could decide." },
         ]);

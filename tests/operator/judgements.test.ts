@@ -198,6 +198,8 @@ describe("roles", () => {
     assert.deepStrictEqual(acts.sort(), [
       "decide-approval",
       "extend-approval",
+      // Tells the others who looks; it decides nothing.
+      "look-at-approval",
       "set-own-password",
       "view",
     ]);
