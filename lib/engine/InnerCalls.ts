@@ -43,6 +43,12 @@ export interface InnerCalls {
 
 const interruptedDoubt =
   "The call that made this one ended while it was running; it was interrupted and nothing says whether its effect happened.";
+const unmetDoubt =
+  "It had started when its process was lost; the program that ran again did not make it again, and no result was recorded.";
+
+/** A name as it can be stored. One that is too long is no tool's name, and stays none when it is cut. */
+const storableName = (toolName: string): string =>
+  toolName.length <= 128 ? toolName : `${toolName.slice(0, 120)} [cut]`;
 
 /** The broker for one execution of `outer`; undefined where its tool may call nothing. */
 export const makeInnerCalls = Effect.fnUntraced(function* (
@@ -74,7 +80,7 @@ export const makeInnerCalls = Effect.fnUntraced(function* (
   const invoke: ToolBrokerShape["invoke"] = (request) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.suspend(() => {
-        const about = { toolName: String(request.toolName).slice(0, 128), sequenceIndex: next };
+        const about = { toolName: storableName(request.toolName), sequenceIndex: next };
         if (inside.closed)
           return Effect.fail(
             new ProgrammaticToolNotAllowed({
@@ -116,10 +122,13 @@ export const makeInnerCalls = Effect.fnUntraced(function* (
     close: Scope.close(scope, Exit.void),
     doubts: () =>
       state.hasRecordedDoubt || state.open.size > 0
-        ? [...state.open.values()].map((call) => doubtOf(context, turn, call))
+        ? [...state.open.values()].map((call) => doubtOf(state, call))
         : undefined,
   };
 });
 
-const doubtOf = (context: RunContext, turn: number, call: CallEvidence): RunRecord =>
-  unknownRecord(context, turn, call, "interrupted", interruptedDoubt, false);
+const doubtOf = ({ context, recorded, turn }: InnerCallState, call: CallEvidence): RunRecord =>
+  // Not prepared again since the records were read: this execution never came to it.
+  recorded.get(call.declared.index)?.preparations === call.preparations
+    ? unknownRecord(context, turn, call, "process-lost", unmetDoubt, false)
+    : unknownRecord(context, turn, call, "interrupted", interruptedDoubt, false);

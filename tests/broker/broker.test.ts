@@ -130,7 +130,15 @@ describe("calls inside a call", () => {
           (broker) =>
             Effect.gen(function* () {
               const names = yield* broker.toolNames;
-              for (const name of ["alien", "toString", "gated", "ruled", "put", "look"])
+              for (const name of [
+                "alien",
+                "toString",
+                "y".repeat(200),
+                "gated",
+                "ruled",
+                "put",
+                "look",
+              ])
                 reasons.push(yield* caught(broker.invoke(call(name, "x"))));
               return names.join(" ");
             }),
@@ -160,6 +168,7 @@ describe("calls inside a call", () => {
             typeof one === "string" ? one : Reflect.get(Object(one), "reason"),
           ),
           [
+            "not-in-allowlist",
             "not-in-allowlist",
             "not-in-allowlist",
             "needs-approval",

@@ -46,7 +46,10 @@ describe("the list of programmatic tools", () => {
       outerOf({ toolNames: ["look"], maxCalls: 3 }),
     ].map(toolDigestOf);
     assert.strictEqual(new Set(digests).size, 4);
-    assert.strictEqual(toolDigestOf(Send), "1d0cf9eded37c4f65a05871bf4e89f25bd75964bc2b40c1c903a0a7a8afad6ed");
+    assert.strictEqual(
+      toolDigestOf(Send),
+      "1d0cf9eded37c4f65a05871bf4e89f25bd75964bc2b40c1c903a0a7a8afad6ed",
+    );
   });
 });
 

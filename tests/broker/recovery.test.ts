@@ -405,6 +405,30 @@ describe("doubt inside a call", () => {
   );
 
   it.effect(
+    "[DU-04][DU-09] a lost idempotent inner call that the program does not make again is in doubt, not forgotten",
+    () =>
+      withModel(
+        Effect.gen(function* () {
+          let times = 0;
+          const run = durableRun(
+            "idempotent",
+            (broker) => (times++ === 0 ? broker.invoke(call("put", "a")) : Effect.succeed("short")),
+            losesOnce("a"),
+          );
+          yield* run.next();
+          assert.strictEqual(yield* run.next(), "suspended");
+          const [unknown] = openUnknowns(run.store);
+          assert.deepInclude({ ...unknown }, { toolName: "put", reason: "process-lost" });
+          run.store.undelivered.push(
+            ...openUnknowns(run.store).map((one) => resolve(one, "never-happened")),
+          );
+          assert.strictEqual(yield* run.next(), "completed answered");
+          assert.strictEqual(yield* told, "short");
+        }),
+      ),
+  );
+
+  it.effect(
     "[DU-09][DU-12] an abort in the middle of an inner call lists it and its outer call as unknown with the settlement",
     () =>
       withModel(
