@@ -43,6 +43,9 @@ const neutral = [
   "npm_lifecycle_event",
 ];
 
+const signInLinkOf = (text: string): string | undefined =>
+  /Sign in once with this link: (\S+)\n/.exec(text)?.[1];
+
 let built: Promise<unknown> | undefined;
 
 /** Once per test file: what starts later runs this build, whatever happens to the sources meanwhile. */
@@ -82,12 +85,14 @@ export const launchServer = async (options: LaunchOptions): Promise<LaunchOutcom
       text += chunk.toString("utf8");
       const ready = /ready in ([\d.]+) s at (\S+)[\s\S]*\n\s*\n/.exec(text);
       if (ready === null) return;
+      // A first start goes on to say its link, and the lines may come apart.
+      if (text.includes("creating the database") && !signInLinkOf(text)) return;
       finish({
         _tag: "ready",
         server: {
           pid: child.pid ?? 0,
           origin: ready[2] ?? "",
-          signInLink: /Sign in once with this link: (\S+)/.exec(text)?.[1],
+          signInLink: signInLinkOf(text),
           readySeconds: Number(ready[1]),
           output: () => text,
           end: async (signal) => {
