@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { transformSync } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -22,8 +23,14 @@ const inThisRelease = /^0[1-6]-.*\.ts$/;
 
 let project: string;
 let packed: ReadonlyArray<string>;
+let manifest: {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly scripts?: unknown;
+};
 
 beforeAll(() => {
+  const before = readFileSync(path.join(root, "package.json"), "utf8");
   project = mkdtempSync(path.join(os.tmpdir(), "effect-agent-consumer-"));
   const output = execFileSync("npm", ["pack", "--json", "--pack-destination", project], {
     cwd: root,
@@ -32,6 +39,8 @@ beforeAll(() => {
   });
   const [tarball] = readdirSync(project).filter((name) => name.endsWith(".tgz"));
   expect(output).toContain("effect-agent");
+  expect(readFileSync(path.join(root, "package.json"), "utf8")).toBe(before);
+  expect(existsSync(path.join(root, "package.json.packing"))).toBe(false);
   const installed = path.join(project, "node_modules/effect-agent");
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", [
@@ -41,10 +50,13 @@ beforeAll(() => {
     "-C",
     installed,
   ]);
-  // npm would fetch the dependencies; the ones that are here are the same, and need no network.
-  for (const name of readdirSync(path.join(root, "node_modules"))) {
-    if (name.startsWith(".") || name === "effect-agent") continue;
-    symlinkSync(path.join(root, "node_modules", name), path.join(project, "node_modules", name));
+  // npm would fetch the dependencies; the ones that are here are the same, and need no network. Only what the
+  // packed manifest asks for is there, so a package that it forgets is missing here as it would be for a user.
+  manifest = JSON.parse(readFileSync(path.join(installed, "package.json"), "utf8"));
+  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
+    const target = path.join(project, "node_modules", name);
+    mkdirSync(path.dirname(target), { recursive: true });
+    symlinkSync(path.join(root, "node_modules", name), target);
   }
   writeFileSync(
     path.join(project, "package.json"),
@@ -90,6 +102,12 @@ it("the tarball holds the built library, its licence and its readme, and nothing
   expect(packed.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))).toEqual([]);
 });
 
+it("its manifest asks for what the library imports, for Effect as a peer, and for nothing else", () => {
+  expect(Object.keys(manifest.dependencies)).toEqual(["@noble/hashes", "minisearch"]);
+  expect(Object.keys(manifest.peerDependencies)).toEqual(["effect"]);
+  expect(manifest.scripts).toBeUndefined();
+});
+
 const program = `
 import { Agent } from "effect-agent";
 import * as ToolExposure from "effect-agent/tool-exposure";
@@ -118,6 +136,57 @@ it("the agent of the readme type-checks as it is printed", () => {
     /```ts run\n([\s\S]*?)```/.exec(readFileSync(path.join(root, "README.md"), "utf8")) ?? [];
   writeFileSync(path.join(project, "readme.ts"), code ?? "the readme has no code");
   expect(typeCheck(["readme.ts"], "bundler")).toEqual({ status: 0, stdout: "" });
+});
+
+/** What a user adds to the agent of the readme to see it act: a scripted model and something to print. */
+const readmeRun = `
+import { ScriptedModel, text, toolCalls } from "effect-agent/scripted-model";
+const script = [
+  toolCalls([{ id: "a", name: "find_order", params: { id: "7" } }]),
+  toolCalls([{ id: "b", name: "refund", params: { orderId: "7", amount: 50 } }]),
+  text("Refunded."),
+];
+const { output } = await Effect.runPromise(program.pipe(Effect.provide([handlers, ScriptedModel.layer(script)])));
+const missing = ["next", "react", "@effect/sql-pg", "jsep"].filter((name) => {
+  try { import.meta.resolve(name); return false; } catch { return true; }
+});
+console.log(JSON.stringify({ output, missing }));
+`;
+
+it("the agent of the readme runs there under plain Node, without the packages of the host and the console", () => {
+  const [, code = ""] =
+    /```ts run\n([\s\S]*?)```/.exec(readFileSync(path.join(root, "README.md"), "utf8")) ?? [];
+  writeFileSync(
+    path.join(project, "agent.mjs"),
+    transformSync(code + readmeRun, { loader: "ts", format: "esm" }).code,
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["agent.mjs"], {
+    cwd: project,
+    encoding: "utf8",
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout).toContain("paid 50 back for 7");
+  expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toEqual({
+    output: "Refunded.",
+    missing: ["next", "react", "@effect/sql-pg", "jsep"],
+  });
+});
+
+it("every public subpath loads there under plain Node", () => {
+  const subpaths = packed.flatMap((name) => /^dist\/lib\/([^/.]+)\.js$/.exec(name)?.[1] ?? []);
+  expect(subpaths).toEqual(expect.arrayContaining(["decision-model", "scripted-model"]));
+  const specifiers = subpaths
+    .map((name) => (name === "index" ? "effect-agent" : `effect-agent/${name}`))
+    .concat("effect-agent/testing/MemoryHost");
+  writeFileSync(
+    path.join(project, "load.mjs"),
+    `for (const name of ${JSON.stringify(specifiers)}) if (Object.keys(await import(name)).length === 0) console.log(name);`,
+  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["load.mjs"], {
+    cwd: project,
+    encoding: "utf8",
+  });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
 });
 
 it("a misuse is a type error there, so the types are really seen", () => {
