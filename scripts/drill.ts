@@ -1,4 +1,8 @@
-/** `npm run drill [-- --failpoint NAME]`: kills a host at every failpoint on a throw-away PostgreSQL and prints what the provider saw. */
+/**
+ * `npm run drill [-- --failpoint NAME] [--tool MODULE#export]`: kills a host at every failpoint on a throw-away
+ * PostgreSQL and prints what the provider saw. `--tool` names a target of your own (lib/testing/DrillTarget.ts);
+ * places that its calls never come to, such as those of an approval, say that they were not reached.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -12,13 +16,16 @@ import { start } from "#server/postgres/embedded/EmbeddedPostgres.ts";
 import * as Migrations from "#server/postgres/Migrations.ts";
 import {
   bundleHost,
+  bundleTarget,
   drillAt,
   drillSummary,
   type DrillRow,
   prepareDrill,
 } from "#tests/crash/drill.ts";
 
-const { values } = parseArgs({ options: { failpoint: { type: "string", multiple: true } } });
+const { values } = parseArgs({
+  options: { failpoint: { type: "string", multiple: true }, tool: { type: "string" } },
+});
 
 const lineOf = (row: DrillRow): string =>
   [
@@ -43,13 +50,15 @@ const main = Effect.gen(function* () {
     ),
   ).pipe(Effect.scoped);
   yield* Effect.promise(bundleHost);
+  const { tool } = values;
+  const target = tool === undefined ? undefined : yield* Effect.promise(() => bundleTarget(tool));
   yield* Effect.promise(() => prepareDrill(server.url));
   const places = failpoints.filter(
     (place) => values.failpoint === undefined || values.failpoint.includes(place),
   );
   const rows: Array<DrillRow> = [];
   for (const [number, failpoint] of places.entries()) {
-    const row = yield* Effect.promise(() => drillAt(server.url, failpoint, number));
+    const row = yield* Effect.promise(() => drillAt(server.url, failpoint, number, target));
     rows.push(row);
     yield* Console.log(lineOf(row));
   }

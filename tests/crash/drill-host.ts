@@ -6,7 +6,6 @@
 import { NodeRuntime } from "@effect/platform-node";
 import { Effect, Layer, Option, Redacted, Schema } from "effect";
 import { SqlClient, SqlSchema } from "effect/unstable/sql";
-import * as Agent from "#lib/agent/Agent.ts";
 import {
   AgentId,
   ApprovalRequestId,
@@ -21,7 +20,7 @@ import {
 import type { Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
-import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
+import { AgentRegistry } from "#lib/host/AgentRegistry.ts";
 import { RunToolAuthorization } from "#lib/run-options.ts";
 import { AgentToolAuthorizationCheckError } from "#lib/agent-error.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
@@ -40,13 +39,14 @@ import * as EventLogPg from "#server/postgres/EventLogPg.ts";
 import * as JournalPg from "#server/postgres/JournalPg.ts";
 import { peopleLayer } from "#server/postgres/ports.ts";
 import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
-import { drillAgent, drillHandlers, drillProbes, drillScript } from "./drill-agent.ts";
+import { loadSubject } from "./drill-subject.ts";
 
 const failpoint = process.env["DRILL_FAILPOINT"] ?? "";
 const key = process.env["DRILL_KEY"] ?? "drill-key-0";
 const resolves = process.env["DRILL_RESOLVE"] === "1";
 const tenantId = TenantId.make("default");
 const scenario = process.env["DRILL_SCENARIO"] ?? "work";
+const subject = await loadSubject(process.env["DRILL_TARGET"]);
 const requester: Actor = { kind: "operator", id: "op-requester", name: "Requester" };
 const approver = {
   tenantId,
@@ -77,10 +77,10 @@ const storeLayer = Layer.mergeAll(
   Layer.provideMerge(reachLayer),
 );
 
-/** What the policy says to the last call of the script, per scenario. */
+/** What the policy says to one call of the script, per scenario. */
 const policyLayer = Layer.succeed(RunToolAuthorization, {
   authorize: ({ call }) => {
-    if (call.toolName !== "refund" || scenario === "work" || scenario === "abort")
+    if (call.toolCallId !== subject.guardedCallId || scenario === "work" || scenario === "abort")
       return Effect.succeed({ _tag: "allowed" });
     return scenario === "deny"
       ? Effect.succeed({ _tag: "denied", reason: "No refunds in this drill." })
@@ -101,11 +101,9 @@ const hostLayer = Layer.mergeAll(threadEntityLayer, sweeperLayer, toolSchemasLay
   Layer.provideMerge(wakesLayer),
   Layer.provideMerge(singleProcessLayer),
   Layer.provideMerge(
-    AgentRegistry.layer(
-      Effect.all([register(Agent.bind(drillAgent, drillHandlers), { probes: drillProbes })]),
-    ).pipe(Layer.provide(policyLayer)),
+    AgentRegistry.layer(Effect.all([subject.agent])).pipe(Layer.provide(policyLayer)),
   ),
-  Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: drillScript })),
+  Layer.provideMerge(ScriptedModel.layer([], { whenExhausted: subject.script })),
   Layer.provideMerge(storeLayer),
 );
 
@@ -117,7 +115,6 @@ const OpenRow = Schema.Struct({
   key: Schema.String,
   toolName: Schema.String,
 });
-const CountRow = Schema.Struct({ count: Schema.Int });
 
 const operate = Effect.fnUntraced(function* (runId: string) {
   const sql = yield* SqlClient.SqlClient;
@@ -156,18 +153,18 @@ const operate = Effect.fnUntraced(function* (runId: string) {
       WHERE u.run_id = ${id} AND u.state = 'open'`,
   })(runId);
   for (const { unknownId, digest, key: callKey, toolName } of open) {
-    const [found] = yield* SqlSchema.findAll({
-      Request: Schema.String,
-      Result: CountRow,
-      execute: (one) => sql`SELECT count(*)::int AS count FROM drill_effects WHERE key = ${one}`,
-    })(callKey);
+    const times = yield* subject.timesDone(callKey);
     yield* resolveUnknown(approver, unknownId, {
       commandId: CommandId.make(`resolve-${unknownId}`),
       parametersDigest: digest,
       reason: "drill",
       evidence: "the provider's own table",
-      ...((found?.count ?? 0) > 0
-        ? { resolution: "completed-with-result", result: `${toolName} done`, isFailure: false }
+      ...(times > 0
+        ? {
+            resolution: "completed-with-result",
+            result: subject.resultOf(toolName),
+            isFailure: false,
+          }
         : { resolution: "never-happened" }),
     }).pipe(around("resolve-unknown"));
   }

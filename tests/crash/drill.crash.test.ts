@@ -1,7 +1,17 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
-import { failpoints } from "#lib/testing/failpoints.ts";
+import { type Failpoint, failpoints } from "#lib/testing/failpoints.ts";
 import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
-import { bundleHost, drillAt, drillSummary, type DrillRow, prepareDrill } from "./drill.ts";
+import {
+  bundleHost,
+  bundleTarget,
+  drillAt,
+  drillSummary,
+  type DrillRow,
+  prepareDrill,
+} from "./drill.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -32,4 +42,30 @@ describe("kill -9 at every failpoint", () => {
     }
     assert.match(drillSummary(rows), /, 0 duplicated, 0 lost, 0 stuck$/);
   }, 900_000);
+});
+
+describe("a tool of one's own as the target", () => {
+  it("[PG-09][DU-04] is killed before, in the middle of and after its effect; its own ledger has each effect at most once", async () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-drill-target-"));
+    process.env["SAMPLE_LEDGER"] = path.join(folder, "ledger.txt");
+    try {
+      const target = await bundleTarget("tests/crash/sample-target.ts#wire");
+      const places: ReadonlyArray<Failpoint> = [
+        "handler:before-effect",
+        "handler:during-effect",
+        "handler:after-effect",
+        "before:append:ToolCallSettled",
+      ];
+      const rows: Array<DrillRow> = [];
+      for (const [number, failpoint] of places.entries())
+        rows.push(await drillAt(database.url, failpoint, 1_000 + number, target));
+      for (const row of rows) {
+        assert.strictEqual(row.outcome, "completed");
+        assert.strictEqual(row.effects, 2, row.failpoint);
+      }
+      assert.strictEqual(drillSummary(rows), "drill: 4 failpoints, 0 duplicated, 0 lost, 0 stuck");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 180_000);
 });

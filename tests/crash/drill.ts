@@ -3,7 +3,7 @@
  * provider what really happened. A real process, a real SIGKILL, a real database.
  */
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -11,6 +11,7 @@ import { Effect, Redacted, Schema } from "effect";
 import { SqlClient, SqlSchema } from "effect/unstable/sql";
 import type { Failpoint } from "#lib/testing/failpoints.ts";
 import * as Database from "#server/postgres/Database.ts";
+import { loadTarget } from "./drill-subject.ts";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const bundle = path.join(root, "node_modules/.cache/drill/drill-host.mjs");
@@ -46,6 +47,35 @@ export const bundleHost = async (): Promise<void> => {
     conditions: ["effect-agent-source"],
     logLevel: "warning",
   });
+};
+
+/**
+ * The module of a person's own target as one file, like the host.
+ *
+ * @param named `MODULE#export`, the module's path from the working folder
+ * @returns what `drillAt` takes as its target
+ */
+export const bundleTarget = async (named: string): Promise<string> => {
+  const split = named.lastIndexOf("#");
+  if (split < 1 || split === named.length - 1)
+    throw new Error(`A target is named MODULE#export, and this is ${JSON.stringify(named)}.`);
+  const outfile = path.join(path.dirname(bundle), `drill-target-${process.pid}.mjs`);
+  process.once("exit", () => rmSync(outfile, { force: true }));
+  await build({
+    absWorkingDir: process.cwd(),
+    entryPoints: [named.slice(0, split)],
+    outfile,
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["effect-agent-source"],
+    logLevel: "warning",
+  });
+  const bundled = `${outfile}${named.slice(split)}`;
+  await loadTarget(bundled);
+  return bundled;
 };
 
 const start = (environment: Readonly<Record<string, string>>) =>
@@ -117,6 +147,36 @@ const factsOf = (url: string, key: string) =>
     Effect.runPromise,
   );
 
+const TargetCall = Schema.Struct({ key: Schema.NullOr(Schema.String), state: Schema.String });
+
+/** What the person's own destination says of the calls of this run. */
+const targetFactsOf = async (url: string, key: string, named: string) => {
+  const target = await loadTarget(named);
+  return Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient;
+    const calls = yield* SqlSchema.findAll({
+      Request: Schema.String,
+      Result: TargetCall,
+      execute: (one) => sql`
+        SELECT t.idempotency_key AS key, t.state FROM tool_calls t
+        JOIN idempotency_keys k ON k.tenant_id = t.tenant_id AND k.run_id = t.run_id WHERE k.key = ${one}`,
+    })(key);
+    const counts = { effects: 0, duplicated: 0, lost: 0 };
+    for (const call of calls) {
+      // A readonly call is never prepared, has no key, and may run as often as it likes.
+      if (call.key === null) continue;
+      const times = yield* target.timesDone(call.key);
+      counts.effects += times;
+      counts.duplicated += Math.max(0, times - 1);
+      if (call.state === "succeeded" && times === 0) counts.lost += 1;
+    }
+    return counts;
+  }).pipe(
+    Effect.provide(Database.layer({ url: Redacted.make(url), maxConnections: 2 })),
+    Effect.runPromise,
+  );
+};
+
 /** Makes the provider's table; once per database. */
 export const prepareDrill = (url: string): Promise<void> =>
   Effect.gen(function* () {
@@ -138,9 +198,15 @@ export const drillAt = async (
   url: string,
   failpoint: Failpoint,
   number: number,
+  target?: string,
 ): Promise<DrillRow> => {
   const key = `drill-key-${number}-${process.pid}`;
-  const environment = { DRILL_URL: url, DRILL_KEY: key, DRILL_SCENARIO: scenarioOf(failpoint) };
+  const environment = {
+    DRILL_URL: url,
+    DRILL_KEY: key,
+    DRILL_SCENARIO: scenarioOf(failpoint),
+    DRILL_TARGET: target ?? "",
+  };
   if (needsDoubt(failpoint))
     await start({ ...environment, DRILL_FAILPOINT: "handler:after-effect" });
   const first = await start({
@@ -149,7 +215,10 @@ export const drillAt = async (
     ...(needsDoubt(failpoint) ? { DRILL_RESOLVE: "1" } : {}),
   });
   const second = await start({ ...environment, DRILL_RESOLVE: "1" });
-  const facts = await factsOf(url, key);
+  const facts = {
+    ...(await factsOf(url, key)),
+    ...(target === undefined ? {} : await targetFactsOf(url, key, target)),
+  };
   const isStuck = second.code !== 0 || !["completed", "failed", "aborted"].includes(facts.outcome);
   if (isStuck) console.error(second.output.slice(-2_000));
   return { failpoint, killed: first.signal === "SIGKILL", stuck: isStuck, ...facts };
@@ -159,5 +228,5 @@ export const drillAt = async (
 export const drillSummary = (rows: ReadonlyArray<DrillRow>): string => {
   const sum = (pick: (row: DrillRow) => number) =>
     rows.reduce((total, row) => total + pick(row), 0);
-  return `drill: ${rows.length} failpoints, ${sum((row) => row.duplicated)} duplicated, ${sum((row) => row.lost)} lost, ${sum((row) => (row.stuck ? 1 : 0))} stuck`;
+  return `drill: ${rows.filter((row) => row.killed).length} failpoints, ${sum((row) => row.duplicated)} duplicated, ${sum((row) => row.lost)} lost, ${sum((row) => (row.stuck ? 1 : 0))} stuck`;
 };
