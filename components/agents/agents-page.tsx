@@ -175,6 +175,9 @@ function Tool({ tool }: { tool: AgentToolView }) {
         {tool.risk === null ? null : <RiskBadge risk={tool.risk} />}
         {tool.pinned ? <span className="text-table text-soft">pinned</span> : null}
         {tool.discovery ? <span className="text-table text-soft">discovery</span> : null}
+        {tool.programmaticTools === undefined ? null : (
+          <span className="text-table text-soft">calls other tools</span>
+        )}
       </button>
       {open ? (
         <div className="flex flex-col gap-2 border-t border-line p-3">
@@ -185,6 +188,15 @@ function Tool({ tool }: { tool: AgentToolView }) {
               <VisibleText text={tool.description} />
             )}
           </p>
+          {tool.programmaticTools === undefined ? null : (
+            <p>
+              Its program may call{" "}
+              <code>
+                <VisibleText text={tool.programmaticTools.toolNames.join(", ")} line />
+              </code>
+              , {countOf(tool.programmaticTools.maxCalls, "call")} at most each time.
+            </p>
+          )}
           <JsonValue value={tool.parametersSchema} label="parameters schema" />
           <JsonValue value={tool.successSchema} label="result schema" maxHeight={260} />
           {tool.failureSchema === null ? (

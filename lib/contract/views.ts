@@ -353,6 +353,10 @@ export const AgentToolView = Schema.Struct({
     Schema.Struct({ maxResults: Schema.Int, maxResultBytes: Schema.Int }),
   ),
   requiresHandler: Schema.Boolean,
+  /** What its program may call, and how often in one call (CM-01); absent for a tool that calls nothing. */
+  programmaticTools: Schema.optionalKey(
+    Schema.Struct({ toolNames: Schema.Array(Schema.String), maxCalls: Schema.Int }),
+  ),
   toolDigest: Digest,
   parametersSchema: Schema.Json,
   successSchema: Schema.Json,

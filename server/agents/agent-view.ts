@@ -8,6 +8,7 @@ import {
   parametersJsonSchemaOf,
   toolDigestOf,
 } from "#lib/agent/definition-digest.ts";
+import { programmaticToolsOf } from "#lib/broker/programmatic-tools.ts";
 import type { AgentToolView, AgentView } from "#lib/contract/views.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import type { HostPolicies, RegisteredAgent } from "#lib/host/AgentRegistry.ts";
@@ -18,6 +19,11 @@ import { isDiscoveryTool, isPinned, namespaceOf } from "#lib/tool-exposure.ts";
 const approvalOf = (tool: Tool.Any): AgentToolView["approval"] => {
   if (typeof tool.needsApproval === "function") return "by-rule";
   return tool.needsApproval === true ? "always" : "never";
+};
+
+const programsOf = (tool: Tool.Any): Pick<AgentToolView, "programmaticTools"> => {
+  const programmaticTools = programmaticToolsOf(tool);
+  return programmaticTools === undefined ? {} : { programmaticTools };
 };
 
 const toolView = (tool: Tool.Any): AgentToolView => ({
@@ -32,6 +38,7 @@ const toolView = (tool: Tool.Any): AgentToolView => ({
   discovery: isDiscoveryTool(tool),
   discoveryBounds: Context.get(tool.annotations, DiscoveryBounds) ?? null,
   requiresHandler: requiresHandler(tool),
+  ...programsOf(tool),
   toolDigest: toolDigestOf(tool),
   parametersSchema: parametersJsonSchemaOf(tool),
   successSchema: jsonSchemaOf(tool.successSchema),
@@ -40,7 +47,7 @@ const toolView = (tool: Tool.Any): AgentToolView => ({
 
 export const agentView = (
   { definition, definitionDigest, examples }: RegisteredAgent,
-  policies: HostPolicies,
+  policies: Pick<HostPolicies, "authorization" | "visibility">,
 ): AgentView => {
   const tools = Object.values(definition.toolkit.tools).map(toolView);
   const { toolExposure } = definition;

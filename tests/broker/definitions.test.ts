@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Schema, Tracer } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
+import * as Agent from "#lib/agent/Agent.ts";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
+import { register } from "#lib/host/AgentRegistry.ts";
 import { ProgrammaticTools, type ProgrammaticToolsOptions } from "#lib/tool-broker.ts";
+import { agentView } from "#server/agents/agent-view.ts";
 import { agentOf } from "#tests/engine/one-call.ts";
 import { call, caught, makeDesk, makeHandlers, outerOnce, Refused } from "#tests/broker/desk.ts";
 import { watch } from "#tests/engine/run-agent.ts";
@@ -51,6 +54,32 @@ describe("the list of programmatic tools", () => {
       "1d0cf9eded37c4f65a05871bf4e89f25bd75964bc2b40c1c903a0a7a8afad6ed",
     );
   });
+});
+
+describe("the Agents page", () => {
+  it.effect("[CM-01] says of each tool what its program may call, and how often", () =>
+    Effect.gen(function* () {
+      const toolkit = Toolkit.make(Look, Send, outerOf({ toolNames: ["look", "send"] }));
+      const handlers = toolkit.toLayer({
+        look: () => Effect.succeed(""),
+        send: () => Effect.succeed(""),
+        outer: () => Effect.void,
+      });
+      const registered = yield* register(Agent.bind(agentOf(toolkit), handlers));
+      const { tools } = agentView(registered, {
+        authorization: undefined,
+        visibility: undefined,
+      });
+      assert.deepStrictEqual(
+        tools.map(({ name, programmaticTools }) => [name, programmaticTools]),
+        [
+          ["look", undefined],
+          ["send", undefined],
+          ["outer", { toolNames: ["look", "send"], maxCalls: 64 }],
+        ],
+      );
+    }).pipe(Effect.scoped),
+  );
 });
 
 describe("spans of calls inside a call", () => {
