@@ -11,7 +11,7 @@ import type { Segment } from "./find-segments.ts";
 import type { ArchiveRefused } from "./write-archive.ts";
 
 /** Tables of which an archive keeps the rows: what people, the clock and captures wrote. */
-export const keptTables = [
+const keptTables = [
   "submissions",
   "approval_requests",
   "unknown_outcomes",
@@ -31,93 +31,111 @@ export class SegmentFaulty {
 }
 
 const Live = Schema.Tuple([Schema.Struct({ live: Schema.String })]);
-const TextRow = Schema.Struct({ row: Schema.fromJsonString(Schema.Json) });
-const decodeRows = Schema.decodeUnknownEffect(Schema.Array(TextRow));
+const TableRow = Schema.Struct({
+  table_name: Schema.String,
+  row: Schema.fromJsonString(Schema.Json),
+});
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(TableRow));
+
+/** Runs whose rows are read in one statement: what they hold is in memory for that long. */
+const runsAtOnce = 50;
 
 export type WriteLine = (line: ArchiveLine) => Effect.Effect<void, ArchiveRefused>;
 
 export const makeReadSegment = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient;
   const { nextPage } = yield* makeJournalPages;
+  const readLive = Effect.flatMap(
+    sql`SELECT current_schema() AS live`,
+    Schema.decodeUnknownEffect(Live),
+  );
 
-  const rowsOf = (segment: Segment, table: string) =>
-    Effect.flatMap(
-      table === "approval_votes"
-        ? sql`SELECT row_to_json(v)::text AS row FROM approval_votes v
-            JOIN approval_requests a ON a.tenant_id = v.tenant_id AND a.request_id = v.request_id
-            WHERE a.tenant_id = ${segment.tenantId} AND a.run_id = ANY(${textArray(segment.runIds)})`
-        : sql`SELECT row_to_json(t)::text AS row FROM ${sql(table)} t
-            WHERE t.tenant_id = ${segment.tenantId} AND t.run_id = ANY(${textArray(segment.runIds)})`,
-      decodeRows,
-    );
-
-  const read = (segment: Segment, write: WriteLine) =>
-    Effect.gen(function* () {
-      const { threadId, agentId, after, through, runIds } = segment;
-      const [{ live }] = yield* Effect.flatMap(
-        sql`SELECT current_schema() AS live`,
-        Schema.decodeUnknownEffect(Live),
+  /** The segment's records in order, checked; answers where they end. */
+  const readRecords = Effect.fnUntraced(function* (
+    live: string,
+    segment: Segment,
+    write: WriteLine,
+  ) {
+    const { tenantId, threadId, through } = segment;
+    const verifier = makeThreadVerifier(threadId, segment.after);
+    while (verifier.tail().sequence < through) {
+      const from = verifier.tail().sequence;
+      const page = yield* nextPage(
+        live,
+        { tenantId, only: threadId },
+        { threadId, sequence: from },
       );
-      const verifier = makeThreadVerifier(threadId, after);
-      yield* write({ kind: "thread", threadId, agentId, after });
-      let records = 0;
-      while (verifier.tail().sequence < through) {
-        const rows = yield* nextPage(
-          live,
-          { tenantId: segment.tenantId, only: threadId },
-          { threadId, sequence: verifier.tail().sequence },
+      for (const row of page) {
+        if (row.sequence > through) break;
+        const record = {
+          epoch: row.epoch,
+          sequence: row.sequence,
+          body: row.body,
+          digest: row.digest,
+          previousDigest: row.previous_digest,
+          runId: row.run_id,
+          batchId: row.batch_id,
+          batchPlace: row.batch_place,
+        };
+        const [fault] = verifier.take({ ...record, kind: row.kind }).faults;
+        if (fault !== undefined) return yield* Effect.fail(new SegmentFaulty(segment, fault));
+        const { kind: recordKind, recorded_at: recordedAt } = row;
+        yield* write({ kind: "record", threadId, ...record, recordKind, recordedAt });
+      }
+      const { sequence } = verifier.tail();
+      if (sequence === from)
+        return yield* Effect.fail(
+          new SegmentFaulty(segment, {
+            kind: "gap",
+            where: threadId,
+            sequence: through,
+            expected: `record ${through}`,
+            seen: `an end at record ${sequence}`,
+          }),
         );
-        for (const row of rows) {
-          if (row.sequence > through) break;
-          const record = {
-            epoch: row.epoch,
-            sequence: row.sequence,
-            body: row.body,
-            digest: row.digest,
-            previousDigest: row.previous_digest,
-            runId: row.run_id,
-            batchId: row.batch_id,
-            batchPlace: row.batch_place,
-          };
-          const [fault] = verifier.take({ ...record, kind: row.kind }).faults;
-          if (fault !== undefined) return yield* Effect.fail(new SegmentFaulty(segment, fault));
-          yield* write({
-            kind: "record",
-            threadId,
-            ...record,
-            recordKind: row.kind,
-            recordedAt: row.recorded_at,
-          });
-          records += 1;
-        }
-        // Records that are gone: the chain cannot reach the place it should.
-        if (rows.length === 0)
-          return yield* Effect.fail(
-            new SegmentFaulty(segment, {
-              kind: "gap",
-              where: threadId,
-              sequence: through,
-              expected: `record ${through}`,
-              seen: `an end at record ${verifier.tail().sequence}`,
-            }),
-          );
-      }
-      for (const table of [...keptTables, "approval_votes"]) {
-        for (const { row } of yield* rowsOf(segment, table))
-          yield* write({ kind: "row", threadId, table, row });
-      }
-      const { sequence, digest } = verifier.tail();
-      yield* write({ kind: "thread-end", threadId, through: { sequence, digest }, runIds });
-      return { ...segment, throughDigest: digest, records };
-    });
+    }
+    return verifier.tail();
+  });
 
-  /** Reads twice in one snapshot: nothing of a thread that does not hold is written. */
+  const rowsOf = (tenantId: string, runIds: ReadonlyArray<string>) => {
+    const runs = textArray(runIds);
+    const tables = keptTables.map(
+      (table) => sql`
+        SELECT ${table}::text AS table_name, row_to_json(t)::text AS row FROM ${sql(table)} t
+        WHERE t.tenant_id = ${tenantId} AND t.run_id = ANY(${runs})`,
+    );
+    const votes = sql`
+      SELECT 'approval_votes' AS table_name, row_to_json(v)::text AS row FROM approval_votes v
+      JOIN approval_requests a ON a.tenant_id = v.tenant_id AND a.request_id = v.request_id
+      WHERE a.tenant_id = ${tenantId} AND a.run_id = ANY(${runs})`;
+    return Effect.flatMap(sql`${sql.join(" UNION ALL ", false)([...tables, votes])}`, decodeRows);
+  };
+
+  const readRows = Effect.fnUntraced(function* (segment: Segment, write: WriteLine) {
+    const { tenantId, threadId, runIds } = segment;
+    for (let from = 0; from < runIds.length; from += runsAtOnce) {
+      const rows = yield* rowsOf(tenantId, runIds.slice(from, from + runsAtOnce));
+      for (const { table_name: table, row } of rows)
+        yield* write({ kind: "row", threadId, table, row });
+    }
+  });
+
+  /** Reads the records twice in one snapshot: nothing of a thread that does not hold is written. */
+  const read = Effect.fnUntraced(function* (segment: Segment, write: WriteLine | undefined) {
+    const { threadId, agentId, after, runIds } = segment;
+    const [{ live }] = yield* readLive;
+    const { sequence, digest } = yield* readRecords(live, segment, () => Effect.void);
+    if (write !== undefined) {
+      yield* write({ kind: "thread", threadId, agentId, after });
+      yield* readRecords(live, segment, write);
+      yield* readRows(segment, write);
+      yield* write({ kind: "thread-end", threadId, through: { sequence, digest }, runIds });
+    }
+    return { ...segment, throughDigest: digest, records: sequence - after.sequence };
+  });
+
   return (segment: Segment, write: WriteLine | undefined) =>
-    inJournalSnapshot(
-      "Retention.read",
-      Effect.gen(function* () {
-        const checked = yield* read(segment, () => Effect.void);
-        return write === undefined ? checked : yield* read(segment, write);
-      }),
-    ).pipe(Effect.provideService(SqlClient.SqlClient, sql));
+    inJournalSnapshot("Retention.read", read(segment, write)).pipe(
+      Effect.provideService(SqlClient.SqlClient, sql),
+    );
 });

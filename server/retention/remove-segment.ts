@@ -11,8 +11,9 @@ import { textArray } from "#server/postgres/columns.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import type { Segment } from "./find-segments.ts";
 
-/** Rows of a run by table, in an order in which nothing that is still needed is gone. */
-export const tablesOfRuns = [
+/** Tables whose rows are a run's. */
+const tablesOfRuns = [
+  "approval_requests",
   "unknown_probes",
   "unknown_outcomes",
   "denials",
@@ -22,6 +23,8 @@ export const tablesOfRuns = [
   "turns",
   "run_tools",
   "run_titles",
+  "submissions",
+  "runs",
 ] as const;
 
 const Taken = Schema.Struct({ run_id: Schema.String });
@@ -66,23 +69,28 @@ export const makeRemoveSegment = Effect.gen(function* () {
       RETURNING run_id`,
   });
 
-  const removeRows = Effect.fnUntraced(function* (segment: Segment) {
+  /** One statement: a round trip per table and thread would be most of the time of a pass. */
+  const removeRows = (segment: Segment & { readonly throughDigest: string }) => {
     const { tenantId, threadId } = segment;
     const runs = textArray(segment.runIds);
-    yield* sql`DELETE FROM approval_looks v USING approval_requests a
-      WHERE a.tenant_id = ${tenantId} AND a.run_id = ANY(${runs})
-        AND v.tenant_id = a.tenant_id AND v.request_id = a.request_id`;
-    yield* sql`DELETE FROM approval_votes v USING approval_requests a
-      WHERE a.tenant_id = ${tenantId} AND a.run_id = ANY(${runs})
-        AND v.tenant_id = a.tenant_id AND v.request_id = a.request_id`;
-    for (const table of ["approval_requests", ...tablesOfRuns]) {
-      yield* sql`DELETE FROM ${sql(table)} WHERE tenant_id = ${tenantId} AND run_id = ANY(${runs})`;
-    }
-    yield* sql`DELETE FROM journal_records
-      WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND sequence <= ${segment.through}`;
-    yield* sql`DELETE FROM submissions WHERE tenant_id = ${tenantId} AND run_id = ANY(${runs})`;
-    yield* sql`DELETE FROM runs WHERE tenant_id = ${tenantId} AND run_id = ANY(${runs})`;
-  });
+    const ofApprovals = ["approval_looks", "approval_votes"].map(
+      (table) => sql`${sql(`gone_${table}`)} AS (
+        DELETE FROM ${sql(table)} v USING approval_requests a
+        WHERE a.tenant_id = ${tenantId} AND a.run_id = ANY(${runs})
+          AND v.tenant_id = a.tenant_id AND v.request_id = a.request_id)`,
+    );
+    const ofRuns = tablesOfRuns.map(
+      (table) => sql`${sql(`gone_${table}`)} AS (
+        DELETE FROM ${sql(table)} WHERE tenant_id = ${tenantId} AND run_id = ANY(${runs}))`,
+    );
+    const records = sql`gone_records AS (
+      DELETE FROM journal_records
+      WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND sequence <= ${segment.through})`;
+    return sql`WITH ${sql.join(", ", false)([...ofApprovals, ...ofRuns, records])}
+      UPDATE threads SET kept_after_sequence = ${segment.through},
+        kept_after_digest = ${segment.throughDigest}
+      WHERE tenant_id = ${tenantId} AND thread_id = ${threadId}`;
+  };
 
   const remove = Effect.fnUntraced(function* (
     segment: Segment & { readonly throughDigest: string },
@@ -97,9 +105,6 @@ export const makeRemoveSegment = Effect.gen(function* () {
       return yield* Effect.fail(new SegmentChanged());
     }
     yield* removeRows(segment);
-    yield* sql`UPDATE threads SET kept_after_sequence = ${segment.through},
-        kept_after_digest = ${segment.throughDigest}
-      WHERE tenant_id = ${segment.tenantId} AND thread_id = ${segment.threadId}`;
     return true;
   });
 
