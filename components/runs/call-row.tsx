@@ -1,4 +1,6 @@
 "use client";
+import * as Schema from "effect/Schema";
+import { CutValue } from "#lib/contract/events.ts";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useNow } from "#components/shell/use-now.ts";
@@ -92,8 +94,10 @@ export function CallRow({
   );
 }
 
+const isCut = Schema.is(CutValue);
+
 const preview = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? "";
+  const text = isCut(value) ? value.head : (JSON.stringify(value) ?? "");
   return text.length > previewCharacters ? `${text.slice(0, previewCharacters)}…` : text;
 };
 

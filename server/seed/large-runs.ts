@@ -28,16 +28,16 @@ export const writeLongRun = Effect.fn("seed.writeLongRun")(function* (
   for (; run.events < events - 100; turn++) {
     const calls = Array.from({ length: callsPerTurn }, (_, index) => look(turn, index));
     yield* run.append([run.turn(turn, calls, `Orders ${turn * callsPerTurn} and on.`)]);
-    yield* run.append([
-      ...calls.map((call, index) => run.prepared(turn, index, call)),
-      ...calls.map((call, index) =>
+    yield* run.append(calls.map((call, index) => run.prepared(turn, index, call)));
+    yield* run.append(
+      calls.map((call, index) =>
         run.settled(turn, index, call, {
           kind: (turn + index) % 97 === 0 ? "failed" : "succeeded",
           result: { status: "delivered", order: index },
           isFailure: (turn + index) % 97 === 0,
         }),
       ),
-    ]);
+    );
   }
   const refunds = Array.from({ length: 20 }, (_, index): SeedCall => ({
     tool: "issue_refund",
