@@ -8,7 +8,8 @@ import { safeNext, tokenFromAddress } from "#components/sign-in/sign-in-address.
 import { barOf, makeScale, merged } from "#components/timeline/positions.ts";
 import { bytesText, cappedText, durationText } from "#components/ui/durations.ts";
 import { momentOf } from "#components/ui/zoned-time.ts";
-import { parseExactJson } from "#lib/client/exact-json.ts";
+import { exactFromValue, parseExactJson } from "#lib/client/exact-json.ts";
+import { visibleText } from "#lib/contract/json/visible-text.ts";
 
 const stretch = fc
   .tuple(fc.integer({ min: 0, max: 1_000_000 }), fc.integer({ min: 0, max: 50_000 }))
@@ -84,6 +85,16 @@ describe("JSON rows", () => {
   it("a key can never be taken for an index or for two keys", () => {
     assert.notStrictEqual(childPath("$", "0"), childPath("$", 0));
     assert.notStrictEqual(childPath(childPath("$", "a"), "b"), childPath("$", "a.b"));
+  });
+});
+
+describe("text that other consoles choke on", () => {
+  it("[C087] 5,000 nested quotes and 100,000 stars are text, whole and unchanged", () => {
+    for (const text of ["> ".repeat(5_000), "*".repeat(100_000), "[".repeat(50_000)]) {
+      assert.deepStrictEqual(visibleText(text), { text, hidden: [] });
+      const [row] = jsonRows(exactFromValue(text), new Set());
+      assert.strictEqual(row?.value.kind === "string" ? row.value.value : "", text);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** Cases that users of other consoles met and the API decides: one truth for every view, whole events, no dead ends. */
 import { Effect } from "effect";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
-import { AgentId, TenantId } from "#lib/contract/ids.ts";
+import { AgentId, DiagnosticId, TenantId } from "#lib/contract/ids.ts";
 import { Approvals } from "#lib/durable/Approvals.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
 import { announce } from "#server/postgres/announce.ts";
@@ -105,6 +105,38 @@ describe("one truth", () => {
     const [extended, ...rest] = await audit("extend-approval");
     assert.strictEqual(extended.verb, "extend-approval");
     assert.deepStrictEqual(rest, []);
+  });
+});
+
+describe("failures", () => {
+  it("[C093] five attempts that fail in five ways and a timeout after them are six, each with its own evidence whole", async () => {
+    const { append, place, records } = await api.run(startedRun());
+    const ways = ["TypeError", "CarrierAway", "RateLimited", "Refused", "Broken", "TimedOut"];
+    for (const [index, way] of ways.entries()) {
+      const encoded = {
+        version: 1,
+        root: { _tag: "Failure", name: way, message: `number ${index}` },
+      };
+      const own = { diagnosticId: DiagnosticId.make(`dia_${way}_${place.runId}`), encoded };
+      await api.run(
+        append(
+          [records.attempt(index + 2)],
+          [{ ...own, fingerprint: way, title: way, toolName: "refund", callId: null }],
+        ),
+      );
+    }
+    await api.run(append([records.runSettled("failed")]));
+    const { items } = await get(`/diagnostics?runId=${place.runId}&limit=50`);
+    assert.sameMembers(
+      items.map(({ title }: { title: string }) => title),
+      ways,
+    );
+    for (const [index, way] of ways.entries()) {
+      const one = await get(`/diagnostics/dia_${way}_${place.runId}`);
+      assert.deepInclude(one.diagnostic.root, { name: way, message: `number ${index}` });
+    }
+    const detail = await get(`/runs/${place.runId}`);
+    assert.strictEqual((detail.run ?? detail).attempts.length, ways.length + 1);
   });
 });
 
