@@ -2,7 +2,6 @@
  * The examples of the product's own description, unchanged: they load against this
  * package through its public exports, and do what the text around them says.
  */
-import { existsSync } from "node:fs";
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Exit, Layer, Schema } from "effect";
 import { Decision, DecisionModel, Tool, Toolkit } from "effect/unstable/ai";
@@ -10,17 +9,8 @@ import { Agent, ToolDiscovery, ToolExposure } from "effect-agent";
 import { RunToolAuthorization } from "effect-agent/run-options";
 import { RunToolVisibility } from "effect-agent/tool-exposure";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
+import { isThere, load } from "#tests/support/seed-files.ts";
 import { errorTagOf, eventsOfKind, resultsIn, watch } from "#tests/engine/run-agent.ts";
-
-const folder = new URL("../../shared/seed-examples/", import.meta.url);
-const isThere = existsSync(folder);
-// eslint-disable-next-line no-console -- a skipped suite must say why
-if (!isThere)
-  console.warn(
-    `${folder.pathname} does not exist: the seed examples are not loaded, only what they must do is checked.`,
-  );
-const load = (name: string): Promise<Record<string, unknown>> =>
-  import(/* @vite-ignore */ new URL(name, folder).href);
 
 describe.runIf(isThere)("the files", () => {
   const files = [
