@@ -150,8 +150,22 @@ export const transaction = <A, E, R>(
 ): Effect.Effect<A, Exclude<E, Fault> | StoreError, R | SqlClient.SqlClient> =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => transition(operation, sql.withTransaction(effect)));
 
-/** Whether the database answers; what readiness asks. */
-export const ping: Effect.Effect<void, StoreError, SqlClient.SqlClient> = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => transition("Database.ping", Effect.asVoid(sql`SELECT 1`)),
-);
+const Writable = Schema.Tuple([Schema.Struct({ readOnly: Schema.Literals(["on", "off"]) })]);
+
+/** Whether the database answers and takes writes: a standby before it is promoted answers everything and keeps nothing. */
+export const ping: Effect.Effect<void, StoreError, SqlClient.SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient;
+  const [{ readOnly }] = yield* transition(
+    "Database.ping",
+    Effect.flatMap(
+      sql`SELECT current_setting('transaction_read_only') AS "readOnly"`,
+      Schema.decodeUnknownEffect(Writable),
+    ),
+  );
+  if (readOnly === "on")
+    return yield* new StoreError({
+      operation: "Database.ping",
+      message: "Database.ping: the database takes no writes: it is a standby, or set to read-only.",
+      retryable: true,
+    });
+});

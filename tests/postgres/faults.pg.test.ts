@@ -87,6 +87,46 @@ layer(store, { excludeTestServices: true })("faults of PostgreSQL", (it) => {
       }),
   );
 
+  it.effect(
+    "[PG-08] a server that has become read-only, as in a failover: not ready, nothing written, and the same append lands once it is not",
+    () =>
+      Effect.gen(function* () {
+        const { place, claim, writer } = yield* started();
+        yield* writer.append([recordsOf(place).opened()]);
+        const request = {
+          ...place,
+          agentId: claim.agentId,
+          epoch: claim.epoch,
+          expectedTail: writer.tail(),
+          batchId: "failover",
+          records: [recordsOf(place).attempt()],
+          events: [],
+          diagnostics: [],
+        };
+        const name = new URL(yield* TestUrl).pathname.slice(1);
+        const set = (value: "on" | "off") =>
+          rows(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+        // Connections that are open keep what they had; the other process meets it on its new ones.
+        yield* set("on");
+        const [readiness, refused] = yield* Effect.gen(function* () {
+          const journal = yield* Journal;
+          return [
+            yield* Effect.flip(Database.ping),
+            yield* Effect.flip(journal.append(request)),
+          ] as const;
+        }).pipe(Effect.provide(otherProcess({ url: yield* here })));
+        yield* set("off");
+        assert.include(readiness.message, "takes no writes");
+        assert.isTrue(refused instanceof StoreError && refused.retryable);
+        assert.include(refused.message, "25006");
+        yield* Effect.gen(function* () {
+          yield* Database.ping;
+          const journal = yield* Journal;
+          assert.isFalse((yield* journal.append(request)).replayed);
+        }).pipe(Effect.provide(otherProcess({ url: yield* here })));
+      }),
+  );
+
   it.effect("[PG-08] a real serialization failure is run again on a fresh snapshot", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient;
