@@ -21,7 +21,7 @@ let database: TestDatabase;
 let provider: Provider;
 let store: Store;
 let partition: Partition;
-let hosts: ReadonlyArray<Host> = [];
+const hosts: Array<Host> = [];
 
 const call = (tool: "charge" | "transfer", amount: number) =>
   ({ tool, params: { amount, beforeMs: 0, afterMs: 0, decline: false } }) as const;
@@ -39,23 +39,29 @@ beforeEach(async () => {
   partition = await startPartition(database.url);
   await store.prepare();
   await bundleFleetHost();
-  const [port, secondPort] = await freePorts(2);
-  if (port === undefined || secondPort === undefined) throw new Error("no free ports");
-  hosts = [
-    // The one that will be lost reaches PostgreSQL through the partition.
-    startHost({ databaseUrl: partition.url, provider: provider.url, port }),
-    startHost({ databaseUrl: database.url, provider: provider.url, port: secondPort }),
-  ];
-  await Promise.all(hosts.map(untilReady));
-  await until("the members share the shards", patience, () => store.isShared(2));
 }, 120_000);
 afterEach(async () => {
-  await Promise.all(hosts.map((host) => host.end("SIGKILL")));
+  await Promise.all(hosts.splice(0).map((host) => host.end("SIGKILL")));
   await partition?.close();
   await store?.close();
   await provider?.close();
   await database?.drop();
 });
+
+const startPair = async () => {
+  const [port = 0, secondPort = 0] = await freePorts(2);
+  // The one that will be lost reaches PostgreSQL through the partition.
+  const first = startHost({ databaseUrl: partition.url, provider: provider.url, port });
+  const second = startHost({
+    databaseUrl: database.url,
+    provider: provider.url,
+    port: secondPort,
+  });
+  hosts.push(first, second);
+  await Promise.all(hosts.map(untilReady));
+  await until("the members share the shards", patience, () => store.isShared(2));
+  return first;
+};
 
 /** Runs with calls under way in this host, by what the database says of their owner. */
 const heldBy = (port: number) => store.ownedBy(`worker-${port}-`);
@@ -65,8 +71,7 @@ const heldBy = (port: number) => store.ownedBy(`worker-${port}-`);
  * the first host, and lets the other one and the people finish everything.
  */
 const loseFirstHost = async (lose: (host: Host) => void) => {
-  const [first] = hosts;
-  if (first === undefined) throw new Error("no host");
+  const first = await startPair();
   provider.hold();
   for (let thread = 0; thread < threads; thread++)
     await store.submit(script(thread), `zombie-${thread}`);
@@ -119,5 +124,44 @@ describe("a host that comes back from the dead", () => {
     const before = await store.digests();
     partition.heal();
     await expectRefused(first, owned, before);
+  }, 180_000);
+
+  it("[DU-13][PG-02] is refused by the epoch alone: another claimed its thread and died before it wrote anything", async () => {
+    const [port = 0, secondPort = 0] = await freePorts(2);
+    const start = (at: number, killAt?: string) => {
+      const host = startHost({
+        databaseUrl: database.url,
+        provider: provider.url,
+        port: at,
+        ...(killAt === undefined ? {} : { killAt }),
+      });
+      hosts.push(host);
+      return host;
+    };
+    const first = start(port);
+    await untilReady(first);
+    provider.hold();
+    await store.submit(script(0), "fence");
+    await until("both calls are at the provider", patience, () => provider.held() === 2);
+    first.signal("SIGSTOP");
+    const before = await store.digests();
+    const heir = start(secondPort, "after:claim:1");
+    await until("the heir has claimed the thread and is dead", patience, () => !heir.isAlive());
+    assert.deepStrictEqual(await store.digests(), before, "the journal ends where it ended");
+    provider.release();
+    first.signal("SIGCONT");
+    await until("the late results were refused", patience, () =>
+      first
+        .refused()
+        .some((line) => line.error === "FenceRejected" && line.kinds.includes("ToolCallSettled")),
+    );
+    await first.end("SIGKILL");
+    const written = await store.digests();
+    assert.deepStrictEqual(written.slice(0, before.length), before);
+    start(secondPort);
+    assert.deepStrictEqual(await settleAll(store, provider, approve, patience), []);
+    const report = await checkInvariants(store, provider, false);
+    assert.deepStrictEqual(report.findings, []);
+    assert.strictEqual(report.effects, 3);
   }, 180_000);
 });

@@ -108,7 +108,7 @@ const hostLayer = Layer.unwrap(
       ),
     );
     return Layer.mergeAll(
-      drainLayer(1_500),
+      drainLayer(0),
       sweeperLayer,
       heartbeatLayer(workerId, `127.0.0.1:${port}`),
     ).pipe(
