@@ -107,6 +107,12 @@ describe("a file that was altered", () => {
           : [line],
     ],
     [
+      "what the audit says of a decision",
+      "audit",
+      (line) =>
+        line.kind === "audit" && line.sequence === 1 ? [{ ...line, reason: "another" }] : [line],
+    ],
+    [
       "a decision's audit row left out",
       "audit",
       (line) => (line.kind === "audit" && line.sequence === 2 ? [] : [line]),
