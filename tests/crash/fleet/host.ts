@@ -108,7 +108,7 @@ const hostLayer = Layer.unwrap(
       ),
     );
     return Layer.mergeAll(
-      drainLayer(0),
+      drainLayer(1_500),
       sweeperLayer,
       heartbeatLayer(workerId, `127.0.0.1:${port}`),
     ).pipe(
