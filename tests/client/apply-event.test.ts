@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest";
 import * as fc from "fast-check";
-import { applyToCounts } from "#lib/client/apply-list-event.ts";
+import { applyToCounts, applyToRunRow } from "#lib/client/apply-list-event.ts";
 import { applyToRun } from "#lib/client/apply-run-event.ts";
 import { catchUpRun, isTooOld } from "#lib/client/catch-up.ts";
 import { makeRecentEvents } from "#lib/client/recent-events.ts";
 import { callKey, freshSnapshot } from "#lib/client/run-snapshot.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
-import type { Counts } from "#lib/contract/views.ts";
+import type { Counts, RunListItem } from "#lib/contract/views.ts";
 import { answerAt, eventLog } from "./event-log.ts";
 
 /** A log, and two places in it: where a page loaded, and an earlier one where the stream resumed. */
@@ -40,6 +40,63 @@ describe("apply-event", () => {
         );
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it("[OP-01] [C064] pieces that overlap, as after broken connections, end in the same run too", () => {
+    const pieces = fc.array(fc.tuple(fc.nat({ max: 60 }), fc.nat({ max: 60 })), { maxLength: 6 });
+    fc.assert(
+      fc.property(journey, pieces, ({ log, loadedAt, runId }, cuts) => {
+        let reached = loadedAt;
+        let run = freshSnapshot(answerAt(log, runId, loadedAt));
+        // Each connection resumes at or before what is known, and ends anywhere after it.
+        for (const [back, on] of [...cuts, [0, log.length] as const]) {
+          const from = Math.max(0, reached - back);
+          const to = Math.min(log.length, reached + on);
+          run = log
+            .filter(({ sequence }) => sequence > from && sequence <= to)
+            .reduce(applyToRun, run);
+          reached = Math.max(reached, to);
+        }
+        assert.deepStrictEqual(
+          withoutAsOf(run.detail),
+          withoutAsOf(answerAt(log, runId, log.length)),
+        );
+      }),
+    );
+  });
+
+  it("[OP-01] [C080] a run that came without its earlier turns ends as the same run without them", () => {
+    fc.assert(
+      fc.property(journey, fc.nat({ max: 2 }), ({ log, loadedAt, runId }, left) => {
+        const loaded = answerAt(log, runId, loadedAt);
+        // What ended before the page was loaded may be left out; its newest turn never is.
+        const earlier = Math.max(0, Math.min(left, loaded.turnViews.length - 1));
+        const base = { ...loaded, turnViews: loaded.turnViews.slice(earlier) };
+        const end = log.reduce(applyToRun, freshSnapshot(base));
+        const fresh = answerAt(log, runId, log.length);
+        assert.deepStrictEqual(
+          withoutAsOf(end.detail),
+          withoutAsOf(Object.assign({}, fresh, { turnViews: fresh.turnViews.slice(earlier) })),
+        );
+      }),
+    );
+  });
+
+  it("[OP-07] [C071] a row of the run list after any events says what its run says", () => {
+    const rowOf = (detail: RunListItem) => ({
+      state: detail.state,
+      failureTag: detail.failureTag,
+      startedAt: detail.startedAt,
+      settledAt: detail.settledAt,
+    });
+    fc.assert(
+      fc.property(journey, ({ log, loadedAt, runId }) => {
+        const row = log
+          .filter(({ sequence }) => sequence > loadedAt)
+          .reduce(applyToRunRow, answerAt(log, runId, loadedAt) as RunListItem);
+        assert.deepStrictEqual(rowOf(row), rowOf(answerAt(log, runId, log.length)));
+      }),
     );
   });
 
