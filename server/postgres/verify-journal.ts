@@ -124,7 +124,8 @@ const verifyHundred = (range: ThreadRange) =>
         Request: Schema.Void,
         Result: Head,
         execute: () =>
-          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest, t.kept_after_sequence, t.kept_after_digest
+          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest, coalesce(t.kept_after_sequence, 0) AS kept_after_sequence,
+              coalesce(t.kept_after_digest, ${emptyTail.digest}) AS kept_after_digest
             FROM threads t
             WHERE ${inRange(range, "t")} ORDER BY t.thread_id LIMIT ${threadsAtOnce}`,
       });

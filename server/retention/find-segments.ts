@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
+import { emptyTail } from "#lib/durable/chain.ts";
 import { Int8 } from "#server/postgres/columns.ts";
 import { archivablePrefix } from "./archivable-prefix.ts";
 
@@ -48,8 +49,9 @@ export const makeFindSegments = Effect.gen(function* () {
     }),
     Result: ThreadRow,
     execute: ({ tenantId, after, olderThanSeconds }) => sql`
-      SELECT t.thread_id, t.agent_id, t.kept_after_sequence, t.kept_after_digest,
-        t.tail_sequence > t.kept_after_sequence
+      SELECT t.thread_id, t.agent_id, coalesce(t.kept_after_sequence, 0) AS kept_after_sequence,
+        coalesce(t.kept_after_digest, ${emptyTail.digest}) AS kept_after_digest,
+        t.tail_sequence > coalesce(t.kept_after_sequence, 0)
         AND NOT EXISTS (
           SELECT FROM submissions s
           WHERE s.tenant_id = t.tenant_id AND s.thread_id = t.thread_id AND s.state <> 'settled')

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
+import { emptyTail } from "#lib/durable/chain.ts";
 import { textArray } from "#server/postgres/columns.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import type { Segment } from "./find-segments.ts";
@@ -43,8 +44,8 @@ export const makeRemoveSegment = Effect.gen(function* () {
   const lockThread = (segment: Segment & { readonly throughDigest: string }) => sql`
     SELECT FROM threads t
     WHERE t.tenant_id = ${segment.tenantId} AND t.thread_id = ${segment.threadId}
-      AND t.kept_after_sequence = ${segment.after.sequence}
-      AND t.kept_after_digest = ${segment.after.digest}
+      AND coalesce(t.kept_after_sequence, 0) = ${segment.after.sequence}
+      AND coalesce(t.kept_after_digest, ${emptyTail.digest}) = ${segment.after.digest}
       AND EXISTS (
         SELECT FROM journal_records r
         WHERE r.tenant_id = t.tenant_id AND r.thread_id = t.thread_id

@@ -10,6 +10,7 @@ import * as JournalMemory from "./journal.ts";
 import * as LedgerMemory from "./ledger.ts";
 import { MemoryStore } from "./MemoryStore.ts";
 import { approvalsLayer, unknownsLayer } from "./people.ts";
+import * as WakesMemory from "./wakes.ts";
 
 /** The ports; each build of the layer is a new and empty store. */
 export const layerMemory = Layer.mergeAll(
@@ -20,4 +21,5 @@ export const layerMemory = Layer.mergeAll(
   AuditMemory.layer,
   diagnosticsLayer,
   eventLogLayer,
+  WakesMemory.layer,
 ).pipe(Layer.provide(MemoryStore.layer));
