@@ -18,6 +18,16 @@ interface IndexedTool {
   readonly parameters: string;
 }
 
+/** How much a match in each field counts. */
+export interface FieldBoosts {
+  readonly namespace: number;
+  readonly name: number;
+  readonly description: number;
+  readonly parameters: number;
+}
+
+const fieldBoosts: FieldBoosts = { namespace: 3, name: 2, description: 1, parameters: 0.5 };
+
 /**
  * BM25 over four fields. A namespace names the system a person thinks of ("GitHub"), so it weighs most,
  * then the name; parameters break ties. Word beginnings and mistyped words count a third, so that an exact
@@ -25,7 +35,6 @@ interface IndexedTool {
  */
 const ranking: SearchOptions = {
   combineWith: "OR",
-  boost: { namespace: 3, name: 2, description: 1, parameters: 0.5 },
   prefix: (term) => term.length >= 4,
   weights: { fuzzy: 0.3, prefix: 0.3 },
   bm25: { k: 1.2, b: 0.7, d: 0 },
@@ -42,9 +51,14 @@ const commonPerTool = 0.5;
 /** Tools indexed before other fibers get their turn: a few milliseconds of work. */
 const chunkSize = 200;
 
-/** Builds an index of the descriptors, in memory, without keeping other fibers waiting. */
+/**
+ * Builds an index of the descriptors, in memory, without keeping other fibers waiting.
+ *
+ * @param boosts other ones than the chosen are for measurements
+ */
 export const buildRankedIndex = Effect.fnUntraced(function* (
   catalogue: ReadonlyArray<Descriptor>,
+  boosts: FieldBoosts = fieldBoosts,
 ): Effect.fn.Return<RankedIndex> {
   // How often each folded word occurs in the whole catalogue.
   const occurrences = new Map<string, number>();
@@ -58,6 +72,7 @@ export const buildRankedIndex = Effect.fnUntraced(function* (
     },
     searchOptions: {
       ...ranking,
+      boost: { ...boosts },
       // Only a word that no tool uses can be mistyped; looking for neighbours of every word costs most of a query.
       fuzzy: (term) =>
         term.length >= shortestMistyped && !occurrences.has(term) ? mistypedShare : false,
