@@ -33,6 +33,8 @@ const decodeJson = Schema.decodeUnknownResult(Schema.fromJsonString(Schema.Json)
 /** Messages about values are shortened: they are read by a person. */
 const short = (text: string): string => (text.length > 300 ? `${text.slice(0, 300)}…` : text);
 
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
 /** @param known digests noted elsewhere that must stand in the chain */
 export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerifier => {
   const faults: Array<ProofFault> = [];
@@ -130,13 +132,13 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
         faults,
         holds: faults.length === 0,
         checked: {
-          file: `${lines} lines`,
-          chain: `${count("record")} records of the run, ${count("link")} of other runs between them`,
-          readable: `${count("record")} records`,
-          approved: `${counts.executed} executed calls, ${counts.approved} approvals`,
-          refused: `${counts.declared} declared calls`,
-          settled: `${counts.declared} declared calls`,
-          audit: `${audits.length} audit rows, ${decisions.length} decisions by people`,
+          file: counted(lines, "line"),
+          chain: `${counted(count("record"), "record")} of the run, ${count("link")} of other runs between them`,
+          readable: counted(count("record"), "record"),
+          approved: `${counted(counts.executed, "executed call")}, ${counted(counts.approved, "approval")}`,
+          refused: counted(counts.declared, "declared call"),
+          settled: counted(counts.declared, "declared call"),
+          audit: `${counted(audits.length, "audit row")}, ${counted(decisions.length, "decision")} by people`,
         },
       };
     },

@@ -1,6 +1,6 @@
 /** What only this console has around a decision, on the built product: a suggested call, who is looking, a proof that holds, one notification. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type BrowserContext, expect, type Page, test } from "@playwright/test";
@@ -126,9 +126,13 @@ test("[C005][C086][C104] buttons are in the first screen, a slow card does not h
 });
 
 test("[scenario 10][C098] a run's proof pack is downloaded and holds without the server; one altered letter does not", async () => {
-  const { runId } = await refundThatWaits();
+  const { runId, requestId } = await refundThatWaits();
   const { page } = ana;
+  const { parametersDigest } = (await ana.read(`/approvals/${requestId}`)).content;
+  const decision = { commandId: "proof-approves", decision: "approved", reason: "" };
+  await ana.command(`/approvals/${requestId}/decision`, { ...decision, parametersDigest });
   await ana.open(`/runs/${runId}`);
+  await expect(page.getByText("completed").first()).toBeVisible({ timeout: 30_000 });
   await page.getByRole("button", { name: "Proof…" }).click();
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download", exact: true }).click();
@@ -146,7 +150,15 @@ test("[scenario 10][C098] a run's proof pack is downloaded and holds without the
     encoding: "utf8",
   });
   expect(verify.stdout).toContain("everything holds");
+  expect(verify.stdout).toContain(", 1 approval)");
   expect(verify.status).toBe(0);
+  writeFileSync(file, readFileSync(file, "utf8").replace("129.90", "129.91"));
+  const altered = spawnSync(process.execPath, ["dist/cli/effect-agent.js", "verify", file], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(altered.stdout).toContain("BROKEN");
+  expect(altered.status).toBe(1);
 });
 
 /** Records notifications in place of the browser's own, and lets a test hide the page. */

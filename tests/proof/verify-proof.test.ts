@@ -33,7 +33,7 @@ describe("a true pack", () => {
     ]);
     assert.deepStrictEqual(report.faults, []);
     assert.isTrue(report.holds);
-    assert.match(report.checked.approved, /^2 executed calls, 1 approvals$/);
+    assert.match(report.checked.approved, /^2 executed calls, 1 approval$/);
   });
 
   it("[PG-02] records of other runs of the thread join the chain without what they say", () => {
