@@ -87,4 +87,26 @@ describe("three members on one database", () => {
     },
     180_000 + threads * 1_000,
   );
+
+  it("[A-07][PG-03] a host whose clock is an hour ahead asks people, and stops asking, by the database's time", async () => {
+    await Promise.all(hosts.map((host) => host.end("SIGKILL")));
+    const [port = 0] = await freePorts(1);
+    const host = startHost({
+      databaseUrl: database.url,
+      provider: provider.url,
+      port,
+      isAlone: true,
+      clockSkewMillis: hour,
+    });
+    hosts = [host];
+    await store.submit(
+      { modelMs: 0, turns: [[{ tool: "refund", params: params(1, 0) }]] },
+      "member-skewed",
+    );
+    await until("the request is stored", patience, async () => (await store.pending()).length > 0);
+    const [times] = await store.approvalTimes();
+    // The one minute is for a loaded machine; an hour would be the host's clock.
+    assert.isBelow(Math.abs(times?.askedSecondsAgo ?? hour), 60);
+    assert.isBelow(Math.abs((times?.openForSeconds ?? 0) - 86_400), 60);
+  }, 180_000);
 });

@@ -131,6 +131,20 @@ const shardHolders = SqlSchema.findAll({
         GROUP BY l.pid`,
     ),
 });
+/** By the database's clock. */
+const approvalTimes = SqlSchema.findAll({
+  Request: Schema.Void,
+  Result: Schema.Struct({ askedSecondsAgo: Schema.Finite, openForSeconds: Schema.Finite }),
+  execute: () =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (
+        sql,
+      ) => sql`SELECT extract(epoch FROM clock_timestamp() - requested_at)::float8 AS "askedSecondsAgo",
+          extract(epoch FROM expires_at - clock_timestamp())::float8 AS "openForSeconds"
+        FROM approval_requests WHERE state = 'pending'`,
+    ),
+});
 const callKeys = SqlSchema.findAll({
   Request: Schema.Void,
   Result: Schema.Struct({ key: Schema.String }),
@@ -204,6 +218,8 @@ export const openStore = (url: string) => {
             holders.every(({ shards }) => shards >= Math.floor(32 / members)),
         ),
       ),
+    /** When the pending requests were made and until when they are open. */
+    approvalTimes: () => run(approvalTimes()),
     /** Idempotency keys of every call that the records say may have run. */
     callKeys: () => run(Effect.map(callKeys(), (rows) => new Set(rows.map((row) => row.key)))),
     /** The digest of every record, in order. */
