@@ -13,11 +13,12 @@
  *
  * The clock must be a real one: the cases wait for a store that works in the background.
  */
+import { approvalCases } from "./conformance/approval-cases.ts";
 import { auditCases, diagnosticCases, eventCases } from "./conformance/evidence-cases.ts";
 import type { ConformanceCase } from "./conformance/harness.ts";
 import { journalCases } from "./conformance/journal-cases.ts";
 import { ledgerCases } from "./conformance/ledger-cases.ts";
-import { approvalCases, unknownCases } from "./conformance/people-cases.ts";
+import { unknownCases } from "./conformance/unknown-cases.ts";
 
 export type { ConformanceCase, DurablePorts, PromiseBroken } from "./conformance/harness.ts";
 

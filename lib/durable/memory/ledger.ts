@@ -7,7 +7,6 @@ import { IdempotencyConflict, type NotFound, RunAlreadySettled } from "#lib/cont
 import { RunId, SubmissionId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
 import { emptyTail } from "../chain.ts";
 import { notFound } from "../not-found.ts";
 import { columnText } from "../storable-text.ts";
@@ -26,8 +25,8 @@ import {
   type MemoryTables,
   type MemoryThread,
 } from "./MemoryStore.ts";
-import { approvalsOf, unknownsOf } from "./project.ts";
 import { isDue, nextOf, runsOf } from "./queue.ts";
+import { undeliveredOf } from "./undelivered.ts";
 
 type Request<Method extends keyof SubmissionLedger["Service"]> = Parameters<
   SubmissionLedger["Service"][Method]
@@ -114,74 +113,6 @@ const historyOf = (thread: MemoryThread, tables: MemoryTables, run: MemoryRun) =
     kept.add(runId);
   }
   return thread.records.filter((row) => kept.has(row.runId)).map((row) => row.stored);
-};
-
-const undeliveredOf = (tables: MemoryTables, run: MemoryRun): ReadonlyArray<RunRecord> => {
-  const decisions = approvalsOf(tables, run)
-    .toSorted((a, b) => (a.decidedAt ?? 0) - (b.decidedAt ?? 0))
-    .flatMap((row): ReadonlyArray<RunRecord> => {
-      const { state, decider, decidedAt } = row;
-      if (row.delivered || decider === undefined || decidedAt === null) return [];
-      if (state === "pending" || state === "withdrawn") return [];
-      const approvers =
-        state === "approved" && row.approversRequired > 1 ? { approvers: row.voters } : {};
-      return [
-        {
-          _tag: "ApprovalDecided",
-          runId: row.runId,
-          turn: row.turn,
-          callId: row.callId,
-          toolName: row.toolName,
-          requestId: row.requestId,
-          decision: state,
-          actor: decider,
-          ...approvers,
-          reason: row.reason,
-          ...(row.suggestion === undefined ? {} : { suggestion: row.suggestion }),
-          parametersDigest: row.parametersDigest,
-          decidedAt,
-        },
-      ];
-    });
-  const resolutions = unknownsOf(tables, run)
-    .toSorted((a, b) => (a.resolvedAt ?? 0) - (b.resolvedAt ?? 0))
-    .flatMap((row): ReadonlyArray<RunRecord> => {
-      const { resolution, resolver, resolvedAt } = row;
-      if (row.delivered || row.afterSettlement) return [];
-      if (resolution === null || resolver === undefined || resolvedAt === null) return [];
-      return [
-        {
-          _tag: "UnknownResolved",
-          runId: row.runId,
-          turn: row.turn,
-          callId: row.callId,
-          toolName: row.toolName,
-          unknownId: row.unknownId,
-          resolution,
-          ...(resolution === "completed-with-result"
-            ? { result: row.result, isFailure: row.resultIsFailure ?? false }
-            : {}),
-          actor: resolver,
-          reason: row.reason,
-          evidence: row.evidence,
-          resolvedAt,
-        },
-      ];
-    });
-  const { abort } = run;
-  const aborts: ReadonlyArray<RunRecord> =
-    abort === undefined || abort.delivered
-      ? []
-      : [
-          {
-            _tag: "AbortRequested",
-            runId: run.runId,
-            actor: abort.actor,
-            reason: abort.reason,
-            requestedAt: abort.requestedAt,
-          },
-        ];
-  return [...decisions, ...resolutions, ...aborts];
 };
 
 const abortedBeforeStartIn = (

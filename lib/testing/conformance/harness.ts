@@ -1,6 +1,7 @@
 /** What the cases are written with: no runner, no clock of its own, ports only. */
 import * as Data from "effect/Data";
 import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
 import * as Random from "effect/Random";
 import * as Result from "effect/Result";
 import type { LoggedEvent } from "#lib/contract/events.ts";
@@ -214,3 +215,7 @@ export const follow = Effect.fnUntraced(function* (
   }
   return seen;
 });
+
+/** The first of items that a case made itself. */
+export const firstOf = <A>(items: ReadonlyArray<A>) =>
+  Effect.orDie(Effect.fromOption(Option.fromUndefinedOr(items[0])));
