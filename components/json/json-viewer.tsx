@@ -3,10 +3,11 @@ import dynamic from "next/dynamic";
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
+import { countOf } from "#components/ui/durations.ts";
 import { type ExactJson, exactJsonText } from "#lib/client/exact-json.ts";
 import { downloadJson } from "./download-json.ts";
 import { JsonRowLine } from "./json-row-line.tsx";
-import { containerText, type JsonRow, jsonRows } from "./json-rows.ts";
+import { type JsonRow, jsonRows } from "./json-rows.ts";
 import { type JsonHit, revealing, weightUpTo } from "./json-search.ts";
 
 // Only larger values are searched and drawn in part, and only a chosen row has a place.
@@ -24,6 +25,11 @@ const searchFrom = 30;
 /** A value with more characters than this is drawn only when somebody asks for it. */
 const heavyFrom = 524_288;
 
+const sizeWords = (value: ExactJson): string => {
+  if (value.kind === "object") return countOf(value.members.length, "member");
+  return value.kind === "array" ? countOf(value.items.length, "item") : "one text";
+};
+
 /** A JSON value exactly as stored; a very large one waits until somebody asks for it. */
 export function JsonViewer(props: { value: ExactJson; label: string; maxHeight?: number }) {
   const { value, label } = props;
@@ -33,7 +39,7 @@ export function JsonViewer(props: { value: ExactJson; label: string; maxHeight?:
   return (
     <div className="flex flex-wrap items-center gap-2 rounded-sm border border-line p-2" data-gate>
       <span className="min-w-0 flex-1">
-        {label}: more than 512 KiB of JSON ({containerText(value) || "one text"}). Nothing of it is
+        {label}: more than 512 KiB of JSON ({sizeWords(value)}), not drawn yet. Nothing of it is
         cut.
       </span>
       <Button onClick={() => setAsked(true)}>Show it</Button>

@@ -4,6 +4,7 @@ import type { LoggedEvent, RunEventKind } from "#lib/contract/events.ts";
 const said: Partial<Record<RunEventKind, readonly [one: string, many: string]>> = {
   ApprovalRequested: ["new approval", "new approvals"],
   ApprovalDecided: ["approval decided", "approvals decided"],
+  ApprovalCounted: ["approval given, more needed", "approvals given, more needed"],
   ToolCallUnknown: ["effect in doubt", "effects in doubt"],
   UnknownResolved: ["effect resolved", "effects resolved"],
   RunCompleted: ["run completed", "runs completed"],

@@ -20,7 +20,7 @@ export function Dialog({
   return (
     <Primitive.Root open={open} onOpenChange={onOpenChange}>
       <Primitive.Portal>
-        <Primitive.Overlay className="fixed inset-0 z-40 bg-ink/40" />
+        <Primitive.Overlay className="fixed inset-0 z-40 bg-[light-dark(oklch(0.235_0.015_260/0.4),oklch(0.08_0.01_260/0.65))]" />
         <Primitive.Content
           className={`fixed top-[10vh] left-1/2 z-50 flex max-h-[80vh] w-[min(94vw,var(--width))] -translate-x-1/2 flex-col gap-3 overflow-auto rounded-md border border-edge bg-panel p-4 ${
             wide ? "[--width:720px]" : "[--width:460px]"
