@@ -51,6 +51,8 @@ export type EffectTool = (typeof effectTools)[number];
 
 export const ScriptedCall = Schema.Union([
   Schema.Struct({ tool: Schema.Literal("look") }),
+  /** A charge whose arguments no decoder takes. */
+  Schema.Struct({ tool: Schema.Literal("malformed") }),
   Schema.Struct({ tool: Schema.Literals(effectTools), params: EffectParams }),
 ]);
 export type ScriptedCall = typeof ScriptedCall.Type;
@@ -67,7 +69,7 @@ export const fleetAgent = Agent.make("fleet", {
   output: Schema.String,
   instructions: "Follow the script.",
   toolkit,
-  policy: { maxTurns: 50, maxToolCalls: 1_000, repeatedFailureLimit: 0 },
+  policy: { maxTurns: 50, maxToolCalls: 1_000, repeatedFailureLimit: 0, toolConcurrency: 2 },
 });
 
 const answerOf = Schema.Struct({ ok: Schema.Boolean });
@@ -123,8 +125,8 @@ export const followScript = (request: { readonly prompt: Prompt.Prompt }): Scrip
   return toolCalls(
     calls.map((call, index) => ({
       id: `call_${index}`,
-      name: call.tool,
-      ...(call.tool === "look" ? {} : { params: call.params }),
+      name: call.tool === "malformed" ? "charge" : call.tool,
+      ...("params" in call ? { params: call.params } : {}),
     })),
     options,
   );

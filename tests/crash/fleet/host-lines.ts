@@ -11,6 +11,8 @@ const HostLine = Schema.Union([
     epoch: Schema.Int,
     kinds: Schema.Array(Schema.String),
   }),
+  /** The model was asked, and read these results of the turn before, in this order. */
+  Schema.TaggedStruct("asked", { results: Schema.Array(Schema.String) }),
   /** Bytes after a full garbage collection; the answer to SIGUSR2. */
   Schema.TaggedStruct("memory", { rss: Schema.Int, heap: Schema.Int }),
 ]);

@@ -75,6 +75,17 @@ const reachLayer = (killAt: string) => {
   );
 };
 
+/** Says that the model was asked before it answers. */
+const followAloud = (request: Parameters<typeof followScript>[0]) => {
+  const last = request.prompt.content.at(-1);
+  const results =
+    last?.role === "tool"
+      ? last.content.flatMap((part) => (part.type === "tool-result" ? [part.id] : []))
+      : [];
+  say({ _tag: "asked", results });
+  return followScript(request);
+};
+
 /** As server/App.ts places its threads: alone behind the host lock, or with the other members. */
 const alonePlacement = singleProcessLayer.pipe(
   Layer.provideMerge(Layer.effectDiscard(holdHostLock)),
@@ -121,7 +132,7 @@ const hostLayer = Layer.unwrap(
           Effect.all([register(Agent.bind(fleetAgent, fleetHandlers(provider)))]),
         ),
       ),
-      Layer.provideMerge(modelLayer(followScript)),
+      Layer.provideMerge(modelLayer(followAloud)),
       Layer.provideMerge(store),
       Layer.provideMerge(reachLayer(killAt)),
     );

@@ -51,6 +51,8 @@ export interface Host {
   readonly lines: ReadonlyArray<HostLine>;
   /** Appends that the journal refused to this process. */
   readonly refused: () => ReadonlyArray<Extract<HostLine, { readonly _tag: "refused" }>>;
+  /** The results that the model read each time it was asked here. */
+  readonly asked: () => ReadonlyArray<ReadonlyArray<string>>;
   readonly isAlive: () => boolean;
   readonly signal: (signal: NodeJS.Signals) => void;
   /** Ends it and waits until it is gone; a stopped process is killed all the same. */
@@ -106,6 +108,7 @@ const watch = (child: ChildProcess, port: number): Host => {
     port,
     lines,
     refused: () => lines.filter((line) => line._tag === "refused"),
+    asked: () => lines.flatMap((line) => (line._tag === "asked" ? [line.results] : [])),
     isAlive,
     signal: (signal) => void child.kill(signal),
     end: async (signal) => {

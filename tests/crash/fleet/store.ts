@@ -13,7 +13,7 @@ import {
   ThreadId,
   UnknownId,
 } from "#lib/contract/ids.ts";
-import { RunState } from "#lib/contract/status.ts";
+import { type ResolutionKind, RunState } from "#lib/contract/status.ts";
 import type { Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
@@ -174,6 +174,18 @@ export const openStore = (url: string) => {
     commands += 1;
     return { commandId: CommandId.make(`fleet-${process.pid}-${commands}`), reason: "proof" };
   };
+  const resolveAs = (open: Open, resolution: ResolutionKind) =>
+    run(
+      resolveUnknown(operator, open.unknownId, {
+        ...command(),
+        parametersDigest: open.digest,
+        evidence: "the provider's own book",
+        resolution,
+        ...(resolution === "completed-with-result"
+          ? { result: `${open.tool} done`, isFailure: false }
+          : {}),
+      }),
+    );
   return {
     run,
     close: () => runtime.dispose(),
@@ -234,20 +246,8 @@ export const openStore = (url: string) => {
       ),
     /** What an operator does who has read the provider's book. */
     resolve: (open: Open, happened: boolean) =>
-      run(
-        resolveUnknown(operator, open.unknownId, {
-          ...command(),
-          parametersDigest: open.digest,
-          evidence: "the provider's own book",
-          ...(happened
-            ? {
-                resolution: "completed-with-result",
-                result: `${open.tool} done`,
-                isFailure: false,
-              }
-            : { resolution: "never-happened" }),
-        }),
-      ),
+      resolveAs(open, happened ? "completed-with-result" : "never-happened"),
+    resolveAs,
     /** What an operator does with a run that was held after a restore. */
     wake: (runId: RunId) => run(wakeRun(operator, runId, command())),
     abort: (runId: RunId) => run(abortRun(operator, runId, command())),
