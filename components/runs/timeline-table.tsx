@@ -2,7 +2,7 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role, react/incompatible-library */
 // Rows placed by a virtualizer cannot be table elements, so their roles are written out.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef } from "react";
+import { useEffect, useRef } from "react";
 import { callStateLook } from "#components/status/call-state.ts";
 import { StatusBadge } from "#components/status/status-badge.tsx";
 import type { Lane } from "#components/timeline/lanes.ts";
@@ -36,6 +36,12 @@ export function TimelineTable({
     getItemKey: (index) => lanes[index]?.key ?? index,
     overscan: 16,
   });
+  const first = useRef(lanes.findIndex(({ key }) => key === chosen));
+  useEffect(() => {
+    // A link to a call brings its row into view once.
+    if (first.current > 0) virtualizer.scrollToIndex(first.current, { align: "center" });
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, []);
   return (
     <div ref={box} className="min-h-40 flex-1 overflow-auto border-t border-line">
       <div

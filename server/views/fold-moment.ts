@@ -46,6 +46,8 @@ const withStored = <Call extends InnerCallView>(then: Call, now: InnerCallView |
         effectiveParameters: now.effectiveParameters,
         parametersDigest: now.parametersDigest,
         ...(then.startedAt === null ? {} : { idempotencyKey: now.idempotencyKey }),
+        // A call without a preparation is known to have started only by what ended it.
+        ...(then.endedAt === null || then.startedAt !== null ? {} : { startedAt: now.startedAt }),
         ...(then.hasResult && now.hasResult ? { result: now.result } : {}),
       };
 
