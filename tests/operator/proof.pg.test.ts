@@ -65,6 +65,26 @@ it("[C099][PG-02] the pack holds chain, audit and end, its own export and the re
   );
 });
 
+it("[C042][PG-02] a record of another run between joins the chain without a word of what it says", async () => {
+  const { runId } = await decidedRun();
+  await api.run(
+    Effect.flatMap(
+      SqlClient,
+      // The column says whose the record is; the digest is of its place and text alone.
+      (sql) => sql`UPDATE journal_records SET run_id = 'run_of_another'
+        WHERE run_id = ${runId} AND sequence = 2`,
+    ),
+  );
+  const { lines } = await exported(runId);
+  const [link, ...more] = lines.filter((line) => line.startsWith('{"kind":"link"'));
+  assert.deepStrictEqual(more, []);
+  assert.notProperty(JSON.parse(link ?? "{}"), "body");
+  assert.deepStrictEqual(
+    report(lines).faults.filter(({ check }) => check === "chain" || check === "file"),
+    [],
+  );
+});
+
 it.each([
   [
     "a record's text",
