@@ -1,47 +1,11 @@
 import { assert, describe, it } from "@effect/vitest";
-import { Cause, Effect, Exit, Logger, References, Schema, Tracer } from "effect";
+import { Effect, Exit, Logger, Schema, Tracer } from "effect";
 import { AiError, Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { attempt, makeStore } from "#tests/engine/durable-harness.ts";
+import { makeExporter } from "#tests/engine/exporter.ts";
 import { watch } from "#tests/engine/run-agent.ts";
-
-/** What a tracer and a logger would have sent away. */
-const makeExporter = () => {
-  const spans: Array<Tracer.NativeSpan> = [];
-  const logs: Array<string> = [];
-  const tracer = Tracer.make({
-    span: (options) => {
-      const span = new Tracer.NativeSpan(options);
-      spans.push(span);
-      return span;
-    },
-  });
-  const logger = Logger.make<unknown, void>(({ cause, fiber, message }) => {
-    logs.push(
-      JSON.stringify([
-        message,
-        Cause.pretty(cause),
-        fiber.getRef(References.CurrentLogAnnotations),
-      ]),
-    );
-  });
-  const layer = Logger.layer([logger]);
-  const exported = () =>
-    JSON.stringify([
-      logs,
-      spans.map((span) => [
-        span.name,
-        [...span.attributes],
-        span.events,
-        span.status._tag === "Ended" && Exit.isFailure(span.status.exit)
-          ? Cause.pretty(span.status.exit.cause)
-          : "",
-      ]),
-    ]);
-  const toolSpans = () => spans.filter((span) => span.name.startsWith("execute_tool"));
-  return { tracer, layer, logs, exported, toolSpans };
-};
 
 const canary = "canary-7f3a-do-not-leak";
 class Leaky extends Schema.TaggedError<Leaky>()("Leaky", {
