@@ -23,7 +23,7 @@ import type { Json } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { DeclaredCall, RunRecord } from "#lib/contract/records.ts";
 import { innerCallIdOf } from "#lib/durable/derived-ids.ts";
-import { type CallEvidence, declaredEvidence } from "#lib/durable/run-state.ts";
+import { type CallEvidence, declaredEvidence, isInDoubt } from "#lib/durable/run-state.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import { authorizeCalls, type AuthorizedBatch } from "./AuthorizationGate.ts";
 import {
@@ -172,6 +172,22 @@ const declaration = (
 ): ReadonlyArray<RunRecord> =>
   known === undefined ? [{ _tag: "InnerCallDeclared", runId: context.runId, turn, declared }] : [];
 
+/** A call that may have acted is not refused afterwards: first somebody says what became of it (DU-04). */
+const unlessInDoubt = (
+  { inside }: InnerCallState,
+  known: CallEvidence | undefined,
+  refusal: string,
+): Effect.Effect<void> =>
+  known !== undefined && isInDoubt(known)
+    ? endCall(inside, {
+        _tag: "outcome",
+        outcome: {
+          _tag: "unsure",
+          detail: `Its call number ${known.declared.index} of ${known.declared.toolName} is in doubt and may not run again: ${refusal}`,
+        },
+      })
+    : Effect.void;
+
 /** Records a refusal, so that operators see it and a program that runs again meets it again. */
 const refuse = Effect.fnUntraced(function* (
   state: InnerCallState,
@@ -181,6 +197,7 @@ const refuse = Effect.fnUntraced(function* (
   error: ProgrammaticToolError,
 ): Effect.fn.Return<never, ProgrammaticToolError, RunDurability> {
   const { context, inside, turn } = state;
+  yield* unlessInDoubt(state, known, error.message);
   const durability = yield* RunDurability;
   const encoded = yield* Effect.orDie(Schema.encodeUnknownEffect(ProgrammaticToolError)(error));
   const settled = settledRefused(
@@ -219,6 +236,7 @@ const authorize = Effect.fnUntraced(function* (
     return yield* endCall(inside, { _tag: "batch", error });
   }
   const { cause, diagnostics, record } = answer;
+  if (record._tag === "AuthorizationDenied") yield* unlessInDoubt(state, known, record.reason);
   yield* kept(
     inside,
     durability.record([...declaration(state, known, call.evidence.declared), record], diagnostics),

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Deferred, Effect } from "effect";
+import type { RunContext } from "#lib/engine/RunContext.ts";
 import { unknownOutcome } from "#lib/unknown-outcome.ts";
 import { call } from "#tests/broker/desk.ts";
 import {
@@ -101,6 +102,59 @@ describe("doubt inside a call", () => {
         }),
       ),
   );
+
+  const nowRefused: ReadonlyArray<readonly [string, Partial<RunContext>, string]> = [
+    [
+      "hidden",
+      {
+        visibility: {
+          visible: ({ toolNames }) => Effect.succeed(toolNames.filter((name) => name !== "put")),
+        },
+      },
+      "ProgrammaticToolNotAllowed",
+    ],
+    [
+      "denied",
+      {
+        authorization: {
+          authorize: ({ call: { toolName } }) =>
+            Effect.succeed(
+              toolName === "put" ? { _tag: "denied", reason: "not now" } : { _tag: "allowed" },
+            ),
+        },
+      },
+      "ProgrammaticToolAuthorizationDenied",
+    ],
+  ];
+  for (const [how, context, tag] of nowRefused) {
+    it.effect(
+      `[DU-04][Z-07][X-14] a lost inner call that is ${how} today is not recorded as never made: first somebody says what became of it`,
+      () =>
+        withModel(
+          Effect.gen(function* () {
+            const run = durableRun(
+              "idempotent",
+              (broker) =>
+                Effect.match(broker.invoke(call("put", "a")), {
+                  onFailure: (error) => error._tag,
+                  onSuccess: String,
+                }),
+              losesOnce("a"),
+            );
+            yield* run.next();
+            assert.strictEqual(yield* run.next({ context }), "suspended");
+            assert.deepStrictEqual(unknownTools(run.store), ["put"]);
+            assert.deepStrictEqual(kindOf(run.store, "ToolCallSettled"), []);
+            run.store.undelivered.push(
+              ...openUnknowns(run.store).map((one) => resolve(one, "never-happened")),
+            );
+            assert.strictEqual(yield* run.next({ context }), "completed answered");
+            assert.strictEqual(yield* told, tag);
+            assert.deepStrictEqual(run.log, ["outer", "put a", "outer", "outer"]);
+          }),
+        ),
+    );
+  }
 
   it.effect(
     "[DU-09][DU-12] an abort in the middle of an inner call lists it and its outer call as unknown with the settlement",
