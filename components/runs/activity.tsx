@@ -2,9 +2,10 @@
 /* oxlint-disable react/incompatible-library */
 // The virtualizer is the only state of its kind here, and it is read where it is made.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { LoaderCircle } from "lucide-react";
+import { Filter, LoaderCircle } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useUrlState } from "#components/shell/use-url-state.ts";
+import { Button } from "#components/ui/button.tsx";
 import { countOf } from "#components/ui/durations.ts";
 import { LongText } from "#components/json/long-text.tsx";
 import { Section } from "#components/ui/facts.tsx";
@@ -13,6 +14,7 @@ import { EarlierTurn } from "./earlier-turn.tsx";
 import { usePast } from "./past.tsx";
 import { Settlement } from "./settlement.tsx";
 import { StoredValue } from "./stored-value.tsx";
+import { troubleOf } from "./trouble.ts";
 import { TurnBlock } from "./turn-block.tsx";
 
 /** From this many turns on only those in view are drawn. */
@@ -22,6 +24,8 @@ const virtualFrom = 40;
 export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
   const { detail } = snapshot;
   const isPast = usePast();
+  const url = useUrlState();
+  const only = url.get("only") === "trouble";
   // In the past only the turns that came with the moment can be shown as they were then.
   const earlier = isPast ? 0 : detail.earlier.turns;
   const count = earlier + detail.turnViews.length;
@@ -36,7 +40,20 @@ export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
   return (
     <div className="max-w-[1100px] pb-8">
       <section aria-label="Request" className="px-4 py-3">
-        <h2 className="mb-2 font-semibold">Request</h2>
+        <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
+          <h2 className="font-semibold">Request</h2>
+          {detail.toolCalls === 0 ? null : (
+            <Button
+              kind="quiet"
+              className="ml-auto"
+              aria-pressed={only}
+              onClick={() => url.set({ only: only ? undefined : "trouble" })}
+            >
+              <Filter aria-hidden size={14} />
+              {only ? "Show everything" : "Only what failed or waits"}
+            </Button>
+          )}
+        </div>
         <StoredValue value={detail.input} label="input of the run" maxHeight={220} />
       </section>
       {isPast && detail.earlier.turns > 0 ? (
@@ -45,7 +62,9 @@ export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
           {countOf(detail.earlier.calls, "call")} had ended before; they are shown in the present.
         </p>
       ) : null}
-      {count < virtualFrom ? (
+      {only ? (
+        <TroubleOnly snapshot={snapshot} earlier={earlier} />
+      ) : count < virtualFrom ? (
         Array.from({ length: count }, (_, index) => <div key={index}>{turnAt(index)}</div>)
       ) : (
         <TurnsInView count={count} turnAt={turnAt} />
@@ -53,6 +72,33 @@ export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
       <Asking snapshot={snapshot} />
       <Settlement detail={detail} />
     </div>
+  );
+}
+
+/** The turns in hand with the calls that failed, were refused, are in doubt or wait, under their turns. */
+function TroubleOnly({ snapshot, earlier }: { snapshot: RunSnapshot; earlier: number }) {
+  const turns = snapshot.detail.turnViews.flatMap((turn) => {
+    const calls = troubleOf(turn.calls);
+    return calls.length === 0 ? [] : [{ ...turn, calls }];
+  });
+  return (
+    <>
+      {earlier === 0 ? null : (
+        <p className="border-t border-line px-4 py-3 text-soft">
+          {countOf(earlier, "earlier turn")} {earlier === 1 ? "is" : "are"} not looked through here;
+          the timeline shows every call of the run.
+        </p>
+      )}
+      {turns.length === 0 ? (
+        <p className="border-t border-line px-4 py-3 text-soft">
+          No call of these turns failed, was refused, is in doubt or waits.
+        </p>
+      ) : (
+        turns.map((turn) => (
+          <TurnBlock key={turn.turn} turn={turn} before={undefined} snapshot={snapshot} />
+        ))
+      )}
+    </>
   );
 }
 
