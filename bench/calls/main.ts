@@ -11,7 +11,7 @@
 import { parseArgs } from "node:util";
 import { readFileSync } from "node:fs";
 import { loadOurs } from "./load-ours.ts";
-import * as workload from "./workload.ts";
+import { type Contender, type Workload, workload } from "./workload.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,11 +20,11 @@ const { values } = parseArgs({
   },
 });
 
-const peer = async (file: string): Promise<workload.Contender> => {
+const peer = async (file: string): Promise<Contender> => {
   // Not a literal, so that types are not asked of packages that only this bench installs.
   const url = new URL(`./peers/${file}`, import.meta.url).href;
   const module = (await import(url)) as {
-    readonly makeContender: (work: workload.Workload) => workload.Contender;
+    readonly makeContender: (work: Workload) => Contender;
   };
   return module.makeContender(workload);
 };
@@ -39,20 +39,16 @@ const median = (numbers: ReadonlyArray<number>): number =>
 
 type Mode = "whole" | "streamed";
 
-const microsPerCall = async (
-  contender: workload.Contender,
-  mode: Mode,
-  runs: number,
-): Promise<number> => {
+const microsPerCall = async (contender: Contender, mode: Mode, runs: number): Promise<number> => {
   const begun = performance.now();
   for (let run = 0; run < runs; run++) {
     const { answer, handled } = await contender[mode]();
-    if (answer !== workload.lastAnswer || handled !== workload.callCount)
+    if (answer !== workload.lastAnswer || handled !== workload.calls.length)
       throw new Error(
-        `${contender.name} answered ${JSON.stringify(answer)} after ${handled} of ${workload.callCount} calls.`,
+        `${contender.name} answered ${JSON.stringify(answer)} after ${handled} of ${workload.calls.length} calls.`,
       );
   }
-  return ((performance.now() - begun) * 1_000) / (runs * workload.callCount);
+  return ((performance.now() - begun) * 1_000) / (runs * workload.calls.length);
 };
 
 const rounds = Number(values.rounds);
@@ -64,7 +60,7 @@ const ours = await loadOurs(workload);
 const peers = [await peer("ai-sdk.mjs"), await peer("openai-agents.mjs")];
 const all = [ours, ...peers];
 console.log(
-  `ai ${versionOf("ai")}, @openai/agents ${versionOf("@openai/agents")}, Node ${process.version}; ${rounds} rounds of ${runs} runs of ${workload.callCount} calls`,
+  `ai ${versionOf("ai")}, @openai/agents ${versionOf("@openai/agents")}, Node ${process.version}; ${rounds} rounds of ${runs} runs of ${workload.calls.length} calls`,
 );
 
 let slower = false;

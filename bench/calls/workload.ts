@@ -1,6 +1,6 @@
 /** The work that every contender does: one response with many calls of one tool, its results, one last answer. */
 
-export const callCount = 50;
+const callCount = 50;
 
 export interface OrderLine {
   readonly orderId: string;
@@ -14,14 +14,10 @@ export interface Receipt {
   readonly city: string;
 }
 
-export const toolName = "place_order";
-export const toolDescription = "Places one order line.";
-export const prompt = "Place every order.";
-export const lastAnswer = "All orders are placed.";
-
 /** What the model writes: the same arguments for everybody. */
-export const calls: ReadonlyArray<{ readonly id: string; readonly parameters: OrderLine }> =
-  Array.from({ length: callCount }, (_, index) => ({
+const calls: ReadonlyArray<{ readonly id: string; readonly parameters: OrderLine }> = Array.from(
+  { length: callCount },
+  (_, index) => ({
     id: `call_${index}`,
     parameters: {
       orderId: `ORD-${1_000 + index}`,
@@ -29,14 +25,15 @@ export const calls: ReadonlyArray<{ readonly id: string; readonly parameters: Or
       tags: ["gift", `batch-${index % 5}`],
       address: { city: "Lisbon", zip: `1${String(index).padStart(3, "0")}-001` },
     },
-  }));
+  }),
+);
 
 export interface Counter {
   handled: number;
 }
 
 /** The handler: asynchronous like one that asks a database, and without any wait of its own. */
-export const makeHandler =
+const makeHandler =
   (counter: Counter) =>
   async (line: OrderLine): Promise<Receipt> => {
     await Promise.resolve();
@@ -44,14 +41,16 @@ export const makeHandler =
     return { orderId: line.orderId, total: line.quantity * 3, city: line.address.city };
   };
 
-export interface Workload {
-  readonly calls: typeof calls;
-  readonly toolName: string;
-  readonly toolDescription: string;
-  readonly prompt: string;
-  readonly lastAnswer: string;
-  readonly makeHandler: typeof makeHandler;
-}
+/** What everybody is given. */
+export const workload = {
+  calls,
+  makeHandler,
+  toolName: "place_order",
+  toolDescription: "Places one order line.",
+  prompt: "Place every order.",
+  lastAnswer: "All orders are placed.",
+} as const;
+export type Workload = typeof workload;
 
 /** One whole run: gives the final answer and how many calls reached the handler. */
 export interface Contender {

@@ -37,20 +37,26 @@ export const recordRequest = (
   method: RecordedRequest["method"],
   options: LanguageModel.ProviderOptions,
   transformer: LanguageModel.CodecTransformer | undefined,
-): RecordedRequest => ({
-  index,
-  method,
-  prompt: options.prompt,
-  encodedPrompt: encodePrompt(options.prompt),
-  tools: options.tools.map((tool) => ({
-    name: tool.name,
-    description: Tool.getDescription(tool),
-    jsonSchema: Tool.getJsonSchema(tool, transformer === undefined ? {} : { transformer }),
-    providerDefined: Tool.isProviderDefined(tool),
-  })),
-  toolChoice: options.toolChoice,
-  responseFormat: options.responseFormat.type,
-});
+): RecordedRequest => {
+  // Prompts are immutable, and most are never looked at: they are encoded when somebody does.
+  let encoded: typeof Prompt.Prompt.Encoded | undefined;
+  return {
+    index,
+    method,
+    prompt: options.prompt,
+    get encodedPrompt() {
+      return (encoded ??= encodePrompt(options.prompt));
+    },
+    tools: options.tools.map((tool) => ({
+      name: tool.name,
+      description: Tool.getDescription(tool),
+      jsonSchema: Tool.getJsonSchema(tool, transformer === undefined ? {} : { transformer }),
+      providerDefined: Tool.isProviderDefined(tool),
+    })),
+    toolChoice: options.toolChoice,
+    responseFormat: options.responseFormat.type,
+  };
+};
 
 /** The tool results of a prompt in the order the model reads them. */
 export const toolResultsOf = (prompt: Prompt.Prompt): ReadonlyArray<Prompt.ToolResultPart> =>
