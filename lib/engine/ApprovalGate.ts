@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
-import type * as Prompt from "effect/unstable/ai/Prompt";
+import * as Prompt from "effect/unstable/ai/Prompt";
 import type { ApprovalPolicyError } from "#lib/agent-error.ts";
 import { ApprovalPolicy, askPolicy } from "#lib/approval/ApprovalPolicy.ts";
 import { evaluateNeed } from "#lib/approval/evaluate-need.ts";
@@ -34,14 +34,19 @@ export interface GatedBatch {
 export const effectiveDigest = (call: ExecutableCall): Digest =>
   Digest.make(digestOf(call.arguments.effective));
 
+const asksItsOwnRule = (call: CheckedBatch["calls"][number]): boolean =>
+  call._tag === "executable" && typeof call.tool.needsApproval === "function";
+
 /** Fails with `ApprovalPolicyError` when a request cannot be built: then nothing of the batch can be granted (A-04). */
 export const gateBatch = Effect.fnUntraced(function* (
   context: RunContext,
   turn: number,
   batch: CheckedBatch,
-  messages: ReadonlyArray<Prompt.Message>,
+  encoded: ReadonlyArray<Prompt.MessageEncoded>,
   now: number,
 ): Effect.fn.Return<GatedBatch, ApprovalPolicyError> {
+  // Decoding a whole conversation costs as much as a batch; only a rule of the tool's own reads it.
+  const messages = batch.calls.some(asksItsOwnRule) ? Prompt.make(encoded).content : [];
   const policy = yield* ApprovalPolicy;
   const requests: Array<RecordOf<"ApprovalRequested">> = [];
   const decisions: Array<RecordOf<"ApprovalDecided">> = [];

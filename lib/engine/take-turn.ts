@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import * as Result from "effect/Result";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
-import * as Prompt from "effect/unstable/ai/Prompt";
 import { toolDigestOf } from "#lib/agent/definition-digest.ts";
 import type { AgentBudgetExceeded, AgentToolCallRejected } from "#lib/agent-error.ts";
 import { Digest } from "#lib/contract/ids.ts";
@@ -148,9 +147,7 @@ export const takeTurn = Effect.fnUntraced(function* (
       cause: undefined,
     };
   }
-  const gated = yield* Effect.result(
-    gateBatch(context, turn, checked.success, Prompt.make(messages).content, now),
-  );
+  const gated = yield* Effect.result(gateBatch(context, turn, checked.success, messages, now));
   if (Result.isFailure(gated)) {
     const refusal = failureSummary(gated.failure, "ApprovalPolicyError");
     return { _tag: "recorded", records: [recorded({ refusal })], cause: Cause.fail(gated.failure) };
