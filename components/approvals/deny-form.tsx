@@ -81,7 +81,7 @@ export default function DenyForm({
           refused={refusedSuggestion}
         />
       )}
-      <div className="flex flex-wrap items-center gap-2">
+      <div className="sticky bottom-0 flex flex-wrap items-center gap-2 bg-panel py-1">
         <Button kind="danger" type="submit" disabled={busy || empty || unreadable || unchanged}>
           Deny {detail.toolName}
           {edited === undefined ? "" : " and suggest"}

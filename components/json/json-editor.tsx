@@ -1,9 +1,14 @@
 "use client";
-import { useDeferredValue, useId, useMemo, useRef } from "react";
+import { useDeferredValue, useId, useMemo, useRef, useState } from "react";
 import { countOf } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import { type CheckedJson, checkJson } from "#lib/client/check-json.ts";
-import { type TextPlace } from "#lib/client/json-place.ts";
+import {
+  type CheckedJson,
+  checkJson,
+  type JsonProblem,
+  pathInMessage,
+} from "#lib/client/check-json.ts";
+import { offsetsOf, placeAt, type TextPlace } from "#lib/client/json-place.ts";
 
 /** More than this is no longer read line by line. */
 const mostShown = 8;
@@ -22,6 +27,22 @@ const offsetOf = (text: string, { line, column }: TextPlace): number =>
   (line > 1 ? 1 : 0) +
   column -
   1;
+
+/** What the server said of the text as it was sent, at the line that it names; nothing once the text is another. */
+const useRefusal = (refused: string | undefined, text: string): ReadonlyArray<JsonProblem> => {
+  const [seen, setSeen] = useState<{ readonly refused: string | undefined; readonly text: string }>(
+    {
+      refused: undefined,
+      text: "",
+    },
+  );
+  if (seen.refused !== refused) setSeen({ refused, text });
+  return useMemo(() => {
+    if (refused === undefined || seen.text !== text) return [];
+    const offset = offsetsOf(text).get(pathInMessage(refused)) ?? 0;
+    return [{ ...placeAt(text, offset), message: refused }];
+  }, [refused, seen, text]);
+};
 
 /**
  * A JSON text, typed: 5, "5", null, {} and [] are different things, numbers stay as written, and what is
@@ -50,7 +71,8 @@ export function JsonEditor({
   const gutter = useRef<HTMLPreElement>(null);
   const checkedText = useDeferredValue(edited.text);
   const checked = useMemo(() => checkJson(checkedText, schema), [checkedText, schema]);
-  const wrongLines = new Set(checked.problems.map(({ line }) => line));
+  const refusal = useRefusal(refused, edited.text);
+  const wrongLines = new Set([...checked.problems, ...refusal].map(({ line }) => line));
   const lines = edited.text.split("\n").length;
   const goTo = (place: TextPlace): void => {
     const offset = offsetOf(edited.text, place);
@@ -62,7 +84,7 @@ export function JsonEditor({
       <label htmlFor={id} className="font-medium">
         {label}
       </label>
-      <div className="flex max-h-80 overflow-hidden rounded-sm border border-edge bg-panel has-aria-invalid:border-danger has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:outline-offset-1 has-[textarea:focus-visible]:outline-active">
+      <div className="flex max-h-80 overflow-hidden rounded-sm border border-edge bg-panel has-aria-invalid:border-danger has-[textarea:focus-visible]:outline-2 has-[textarea:focus-visible]:-outline-offset-1 has-[textarea:focus-visible]:outline-active">
         <pre
           ref={gutter}
           aria-hidden
@@ -96,7 +118,7 @@ export function JsonEditor({
           className="mono min-w-0 flex-1 resize-y bg-transparent px-2 py-1.5 text-table leading-5 text-ink outline-none!"
         />
       </div>
-      <Problems id={`${id}-problems`} checked={checked} refused={refused} onGo={goTo} />
+      <Problems id={`${id}-problems`} checked={checked} refusal={refusal} onGo={goTo} />
     </div>
   );
 }
@@ -104,22 +126,22 @@ export function JsonEditor({
 function Problems({
   id,
   checked,
-  refused,
+  refusal,
   onGo,
 }: {
   id: string;
   checked: CheckedJson;
-  refused: string | undefined;
+  refusal: ReadonlyArray<JsonProblem>;
   onGo: (place: TextPlace) => void;
 }) {
   const { problems } = checked;
   return (
     <div id={id} className="text-table">
-      {refused === undefined ? null : (
-        <p role="alert" className="text-danger">
-          The server refuses it: <VisibleText text={refused} />
+      {refusal.map((problem) => (
+        <p role="alert" key={problem.message} className="text-danger">
+          The server refuses it, line {problem.line}: <VisibleText text={problem.message} />
         </p>
-      )}
+      ))}
       {problems.length === 0 ? (
         <p className="text-soft">
           Readable, numbers exactly as written. The tool's own decoder checks it on the server.

@@ -42,8 +42,9 @@ export function ProofPack({ runId }: { runId: string }) {
               <CopyButton text={command} what="the command" />
             </span>
             {pack.data.tailDigest === undefined ? null : (
-              <span className="text-table break-all text-soft">
-                The thread's chain ended at <code>{pack.data.tailDigest}</code>
+              <span className="text-table text-soft">
+                The thread's chain ended at{" "}
+                <code className="break-all">{pack.data.tailDigest}</code>
                 <CopyButton text={pack.data.tailDigest} what="the digest" />. Note it elsewhere to
                 know later that a file is the one of this installation.
               </span>

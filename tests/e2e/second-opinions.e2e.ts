@@ -70,9 +70,10 @@ test("[A-06][C059] a denial suggests other arguments: typed, checked by line and
   await editor.fill(asked.replace('"129.90"', "64.95"));
   await expect(page.getByRole("list", { name: "Problems" })).toContainText("must be a string");
   await suggest.click();
-  await expect(page.getByText("The server refuses it")).toBeVisible();
+  await expect(page.getByText("The server refuses it, line 2")).toBeVisible();
   expect((await ana.read(`/approvals/${requestId}`)).state).toBe("pending");
   await editor.fill(asked.replace('"129.90"', '"64.95"'));
+  await expect(page.getByText("The server refuses it")).toBeHidden();
   await ana.isAccessible("the editor of a suggestion");
   await ana.shoot("suggestion");
   await suggest.click();
