@@ -219,6 +219,48 @@ test("[C102][OP-08] an effect in doubt is resolved with reason and evidence, ask
     .toBe("completed");
 });
 
+test("[OP-01][C091] a run is looked at as it was, without any act, and on its timeline as lanes and as a table", async () => {
+  const { items } = await ana.read("/runs?state=waiting");
+  const { runId } = items[0];
+  const { page } = ana;
+  await ana.open(`/runs/${runId}`);
+  await expect(page.getByRole("button", { name: "Abort" })).toBeVisible();
+  await page.getByRole("button", { name: "Look back" }).click();
+  const banner = page.locator("[data-past]");
+  await expect(banner).toContainText("This is the past");
+  await expect(page).toHaveURL(/[?&]at=\d+/);
+  await expect(page.getByRole("button", { name: "Abort" })).toHaveCount(0);
+  const sequence = Number(await banner.getAttribute("data-past"));
+  await page.getByRole("button", { name: "event before" }).click();
+  await expect
+    .poll(async () => Number(await banner.getAttribute("data-past")))
+    .toBeLessThan(sequence);
+  await ana.isAccessible("a run in the past");
+  await page.getByRole("button", { name: "Back to now" }).click();
+  await expect(banner).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Abort" })).toBeVisible();
+
+  await page.getByRole("tab", { name: "timeline" }).click();
+  const lane = page
+    .locator("[data-lane]")
+    .filter({ has: page.locator("code") })
+    .first();
+  await lane.click();
+  await expect(page).toHaveURL(/[?&]call=/);
+  await expect(lane).toHaveAttribute("aria-pressed", "true");
+  await expect(page.getByRole("region", { name: "Chosen on the timeline" })).toBeVisible();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await expect(page).toHaveURL(/[?&]zoom=\d+-\d+/);
+  await ana.isAccessible("a timeline");
+  await page.getByRole("button", { name: "The whole run" }).click();
+  await page.getByRole("button", { name: "Show as a table" }).click();
+  const rows = page.getByRole("table").getByRole("row");
+  expect(await rows.count()).toBeGreaterThan(2);
+  await ana.isAccessible("a timeline as a table");
+  await page.reload();
+  await expect(page.getByRole("table")).toBeVisible();
+});
+
 test("[C064] when the line breaks the strip says so and locks decisions; afterwards the page equals a fresh load", async () => {
   const { page, context } = ana;
   await ana.open("/approvals");
