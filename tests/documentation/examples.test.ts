@@ -49,6 +49,14 @@ describe("the examples of the documentation", () => {
     expect(without).toEqual([]);
   });
 
+  it("each page is named by the index", () => {
+    const index = readPage("docs/library/README.md");
+    const names = documentedPages()
+      .map((page) => page.split("/").at(-1) ?? "")
+      .filter((name) => name !== "README.md");
+    expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([]);
+  });
+
   it("type-check as they stand, without a name they do not use", { timeout: 60_000 }, () => {
     const compiler = path.join(root, "node_modules/typescript/bin/tsc");
     const { stdout, stderr } = spawnSync(process.execPath, [compiler, "-p", folder], {
