@@ -72,7 +72,7 @@ describe("browser notifications", () => {
     assert.isTrue(text?.body.endsWith("…"));
   });
 
-  it("[C076] forty at once are one sentence, and what was answered in the same moment is none", () => {
+  it("[C003] forty at once are one sentence, and what was answered in the same moment is none", () => {
     const many = Array.from({ length: 40 }, (_, index) => asked(`apr_m${index}`));
     const [only, ...rest] = notificationsOf([...many, doubt("unk_2"), doubt("unk_3")]);
     assert.strictEqual(only?.title, "40 new approvals, 2 new effects in doubt");
