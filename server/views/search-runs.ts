@@ -86,9 +86,11 @@ const countMatches = Effect.fnUntraced(function* (
   index: Fragment | undefined,
 ) {
   const { looked, matching } = yield* lookAt(sql, request, undefined, countRows);
-  if (looked < countRows) return { value: matching, capped: false };
-  if (index === undefined || matching >= fewMatches) return { value: matching, capped: true };
-  return yield* countOf((most) => foundKeys(sql, request, index, undefined, most));
+  const isWhole = looked < countRows;
+  if (isWhole || index === undefined || matching >= fewMatches)
+    return { count: { value: matching, capped: !isWhole }, isRare: false };
+  const count = yield* countOf((most) => foundKeys(sql, request, index, undefined, most));
+  return { count, isRare: true };
 });
 
 /** The keys of a page of what matches the text and the filters, and the count of all of it. */
@@ -96,7 +98,9 @@ export const searchRuns = Effect.fnUntraced(function* (request: RunSearchRequest
   const sql = yield* SqlClient;
   const { filters, search, cursor, limit } = request;
   const index = yield* isUsable(sql, search);
-  const count = yield* countMatches(sql, request, index);
+  const { count, isRare } = yield* countMatches(sql, request, index);
+  if (isRare && index !== undefined)
+    return { keys: foundKeys(sql, request, index, cursor, limit), count, searched: undefined };
   const met = sql`SELECT r.created_at, r.run_id
     FROM (${titlesOf(sql, walksOf(sql, filters), cursor, searchRows)}) AS r
     WHERE ${search.matches} ORDER BY r.created_at DESC, r.run_id DESC LIMIT ${limit}`;
@@ -105,12 +109,9 @@ export const searchRuns = Effect.fnUntraced(function* (request: RunSearchRequest
   );
   // The walk ends as soon as the page is full, so frequent texts cost little.
   if (found !== undefined && found.count >= limit) return { keys: met, count, searched: undefined };
-  if (index !== undefined)
-    return { keys: foundKeys(sql, request, index, cursor, limit), count, searched: undefined };
   const { looked, since } = yield* lookAt(sql, request, cursor, searchRows);
-  return {
-    keys: met,
-    count,
-    searched: looked < searchRows || since === null ? undefined : { rows: looked, since },
-  };
+  if (looked < searchRows || since === null) return { keys: met, count, searched: undefined };
+  return index === undefined
+    ? { keys: met, count, searched: { rows: looked, since } }
+    : { keys: foundKeys(sql, request, index, cursor, limit), count, searched: undefined };
 });
