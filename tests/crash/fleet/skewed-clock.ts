@@ -15,6 +15,7 @@ if (skew !== 0) {
       return Real.now() + skew;
     }
   }
+  // Called without `new`, Date gives a string; a class does not, and nothing here calls it so.
   globalThis.Date = SkewedDate as DateConstructor;
 }
 
