@@ -2,7 +2,9 @@
 import { verifyChain } from "#lib/durable/chain.ts";
 import { foldRecords, isInDoubt } from "#lib/durable/run-state.ts";
 import { nextOf } from "#lib/durable/memory/queue.ts";
-import { type Scenario, type Step, stepsFrom } from "./ledger-steps.ts";
+import type { Step } from "./ledger-people.ts";
+import { stepsFrom } from "./ledger-steps.ts";
+import type { Scenario } from "./ledger-worker.ts";
 import { recordsIn, runOf, tenantId, threadOf, type World, worldKey } from "./ledger-world.ts";
 
 /** What is wrong with a world, in a sentence. */

@@ -7,7 +7,7 @@
  */
 import { assert, describe, it } from "@effect/vitest";
 import { explore, type Exploration } from "./ledger-explorer.ts";
-import type { Faults } from "./ledger-steps.ts";
+import type { Faults } from "./ledger-worker.ts";
 import { type Budget, firstWorld } from "./ledger-world.ts";
 
 const once: Budget = { claims: 4, crashes: 1, lostReplies: 1, aborts: 0 };
@@ -30,7 +30,7 @@ describe("every world of the ledger", () => {
     assert.isAbove(result.settled, 0);
     assert.isAbove(result.fenced, 0, "no late write was tried");
     assert.isAbove(result.replayed, 0, "no lost reply was asked for again");
-  });
+  }, 60_000);
 
   it("[DU-12][A-08][A-09] with an approval and an abort: no answer is lost, nothing denied happens", () => {
     const budget = { claims: 3, crashes: 1, lostReplies: 1, aborts: 1 };
@@ -39,7 +39,7 @@ describe("every world of the ledger", () => {
     say("approval and abort", result);
     assert.isUndefined(result.violation);
     assert.isAbove(result.settled, 0);
-  });
+  }, 60_000);
 
   it("[DU-13][PG-03] three workers that all believe they own the thread", () => {
     const budget = { claims: 4, crashes: 0, lostReplies: 0, aborts: 0 };
