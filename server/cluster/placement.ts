@@ -1,6 +1,6 @@
 /** Where threads run: in this process alone, or shared with others through Postgres. */
 import { NodeClusterSocket, NodeCrypto } from "@effect/platform-node";
-import { Layer, Option, type Redacted } from "effect";
+import { Effect, Exit, Layer, Option, type Redacted, Schedule, Scope } from "effect";
 import {
   MessageStorage,
   RunnerAddress,
@@ -37,14 +37,33 @@ export const singleProcessLayer = quietAtStop(
 );
 
 /**
+ * Two members that start at once on a new database both create its table, and
+ * PostgreSQL lets one of them fail: that one looks again, with nothing of the first try left.
+ */
+const makeRunnerStorage = Effect.gen(function* () {
+  const scope = yield* Effect.scope;
+  const once = Effect.gen(function* () {
+    const own = yield* Scope.fork(scope);
+    return yield* SqlRunnerStorage.make({}).pipe(
+      Scope.provide(own),
+      Effect.onError((cause) => Scope.close(own, Exit.failCause(cause))),
+    );
+  });
+  return yield* Effect.retry(
+    once,
+    Schedule.max([Schedule.spaced("200 millis"), Schedule.recurs(5)]),
+  );
+});
+
+/**
  * Shard locks belong to a database session, and a member that stands still (SIGSTOP,
  * a frozen machine) or lost its network keeps its session for as long as the server
  * believes in it: nobody could take its threads over. So these connections are the
  * storage's own, a living member uses them every second or two, and the server ends
  * one that says nothing for as long as a lock lasts.
  */
-const runnerStorageLayer = (databaseUrl: Redacted.Redacted) =>
-  SqlRunnerStorage.layer.pipe(
+export const runnerStorageLayer = (databaseUrl: Redacted.Redacted) =>
+  Layer.effect(RunnerStorage.RunnerStorage, makeRunnerStorage).pipe(
     Layer.provide(
       Database.layer({
         url: databaseUrl,
