@@ -53,8 +53,8 @@ interface WriterState {
   readonly soft: Array<{ readonly event: RunEvent; readonly at: number }>;
   /** Database clock minus this process's clock, learned from each append. */
   clockOffset: number;
-  /** Why nothing more may be written, once a write was refused. */
-  refused: DurabilityError | undefined;
+  /** Why nothing more may be written, once a write failed: an error, or a defect of the store. */
+  refused: Cause.Cause<DurabilityError> | undefined;
 }
 
 export interface JournalWriter {
@@ -103,7 +103,7 @@ export const makeJournalWriter = (
     const now = Effect.map(Clock.currentTimeMillis, (millis) => millis + state.clockOffset);
 
     const write = Effect.fnUntraced(function* (entries: ReadonlyArray<Entry>) {
-      if (state.refused !== undefined) return yield* state.refused;
+      if (state.refused !== undefined) return yield* Effect.failCause(state.refused);
       const run = entries[0]?.run ?? claim;
       const isOwn = run.runId === claim.runId;
       const records = entries.flatMap((entry) => entry.records);
@@ -146,7 +146,8 @@ export const makeJournalWriter = (
           if (Exit.isFailure(exit)) {
             const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;
             // An abort that waits to be delivered is no loss of the thread: the abort comes next.
-            if (!(failure instanceof AbortPending)) state.refused ??= failure;
+            // A defect counts too: what nobody waited for may be lost with it, and nothing may follow from that.
+            if (!(failure instanceof AbortPending)) state.refused ??= exit.cause;
           }
           for (const entry of entries) yield* Deferred.done(entry.done, exit);
         }),
@@ -190,7 +191,7 @@ export const makeJournalWriter = (
         Effect.asVoid(offer({ run: claim, records, diagnostics, soon: true })),
       );
     // Runs before the writer is taken away, so that no result is lost with it.
-    yield* Effect.addFinalizer(() => Effect.ignore(record([])));
+    yield* Effect.addFinalizer(() => Effect.exit(record([])));
 
     const flushSoft = Effect.suspend(() => (state.soft.length === 0 ? Effect.void : record([])));
     yield* flushSoft.pipe(

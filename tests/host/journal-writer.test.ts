@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest";
 import * as Deferred from "effect/Deferred";
 import * as Effect from "effect/Effect";
+import * as Exit from "effect/Exit";
 import * as Fiber from "effect/Fiber";
 import * as Layer from "effect/Layer";
 import * as Schema from "effect/Schema";
@@ -109,6 +110,23 @@ describe("the writer of a claimed thread", () => {
         assert.strictEqual(flushed._tag, "FenceRejected");
         const next = yield* Effect.flip(writer.durability.record([of.prepared("b")]));
         assert.strictEqual(next._tag, "FenceRejected");
+      }).pipe(Effect.scoped, Effect.provide(layer));
+    },
+  );
+
+  it.effect(
+    "[DU-13] a result that was lost to a defect of the store lets nothing be recorded or waited for after it",
+    () => {
+      const { latch, layer } = watched();
+      return Effect.gen(function* () {
+        const { writer, of } = yield* opened;
+        latch.hold = Effect.die(new Error("the adapter broke"));
+        yield* writer.durability.recordSoon([of.settled("a")]);
+        assert.isTrue(Exit.hasDies(yield* Effect.exit(writer.durability.record([]))));
+        latch.hold = Effect.void;
+        assert.isTrue(Exit.hasDies(yield* Effect.exit(writer.durability.record([]))));
+        const next = yield* Effect.exit(writer.durability.record([of.prepared("b")]));
+        assert.isTrue(Exit.hasDies(next));
       }).pipe(Effect.scoped, Effect.provide(layer));
     },
   );
