@@ -65,14 +65,15 @@ const inputOf = (request: RecordedRequest): string =>
 /** Everything that is measured of ours. Times in milliseconds. */
 export const ourHost = Effect.fnUntraced(function* (url: string) {
   const asked = new Map<string, Deferred.Deferred<number>>();
-  const hold = { requestAfterResults: false };
+  const hold = { requestAfterResults: false, everyRequest: false };
   const tell = (request: RecordedRequest) => {
     const key = /k-\d+/.exec(inputOf(request))?.[0] ?? "";
     const waiting = asked.get(key);
     if (waiting !== undefined) Deferred.doneUnsafe(waiting, Effect.succeed(performance.now()));
     const turn = answer(request);
     // Held back, so that the process can be taken away from the run at this very point.
-    return hold.requestAfterResults && toolResultsOf(request.prompt).length > 0
+    return hold.everyRequest ||
+      (hold.requestAfterResults && toolResultsOf(request.prompt).length > 0)
       ? { ...turn, delay: "1 hour" as const }
       : turn;
   };
@@ -153,6 +154,31 @@ export const ourHost = Effect.fnUntraced(function* (url: string) {
       { concurrency: "unbounded" },
     );
 
+  /** One run after the other is started, while `inFlight` others are held at their model. */
+  const startsAmong = (inFlight: number, count: number) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const start = Effect.gen(function* () {
+          const key = nextKey();
+          const request = yield* awaitRequest(key);
+          const from = performance.now();
+          const { threadId } = yield* admit("serial", "none", 0, key);
+          const driving = yield* Effect.forkScoped(drive({ tenantId, threadId }));
+          return { millis: (yield* request) - from, driving };
+        });
+        hold.everyRequest = true;
+        for (let index = 0; index < inFlight; index++) yield* start;
+        hold.everyRequest = false;
+        const times: Array<number> = [];
+        for (let index = 0; index < count; index++) {
+          const { millis, driving } = yield* start;
+          yield* Fiber.join(driving);
+          times.push(millis);
+        }
+        return times;
+      }),
+    );
+
   const spent = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient;
     // The server tells what a connection did once it has been idle for ten seconds.
@@ -163,5 +189,12 @@ export const ourHost = Effect.fnUntraced(function* (url: string) {
     return { bytes: Number(row?.bytes), commits: Number(row?.commits) };
   }).pipe(provide);
 
-  return { perCall, resume, starts, spent, ledger: yield* SubmissionLedger.pipe(provide) };
+  return {
+    perCall,
+    resume,
+    starts,
+    startsAmong,
+    spent,
+    ledger: yield* SubmissionLedger.pipe(provide),
+  };
 });
