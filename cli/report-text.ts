@@ -44,8 +44,8 @@ export const reportText = (
       `  ${shown(header.threadTail.digest)}`,
       `and the audit at row ${header.auditTail.sequence} with digest`,
       `  ${shown(header.auditTail.digest)}`,
-      "A pack shows that nothing in it was altered since its digests were made. Compare them with what",
-      "was noted elsewhere to know that they are the ones of the installation.",
+      "A pack shows that it agrees with itself. Whoever can write a whole new one can make all of this anew,",
+      "so give --known a digest of a record that was noted elsewhere to know that it is the installation's.",
       "",
     );
   lines.push(holds ? `${shown(file)}: everything holds.` : `${shown(file)}: does not hold.`, "");

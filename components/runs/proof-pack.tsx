@@ -41,12 +41,13 @@ export function ProofPack({ runId }: { runId: string }) {
               <code className="min-w-0 flex-1 break-all">{command}</code>
               <CopyButton text={command} what="the command" />
             </span>
-            {pack.data.tailDigest === undefined ? null : (
+            {pack.data.lastDigest === undefined ? null : (
               <span className="text-table text-soft">
-                The thread's chain ended at{" "}
-                <code className="break-all">{pack.data.tailDigest}</code>
-                <CopyButton text={pack.data.tailDigest} what="the digest" />. Note it elsewhere to
-                know later that a file is the one of this installation.
+                The run's last record has the digest{" "}
+                <code className="break-all">{pack.data.lastDigest}</code>
+                <CopyButton text={pack.data.lastDigest} what="the digest" />. Note it elsewhere:
+                later, <code>--known</code> with it shows that a file is the one of this
+                installation.
               </span>
             )}
           </output>

@@ -5,15 +5,15 @@ import type { Surroundings } from "./request.ts";
 export interface ProofFile {
   readonly blob: Blob;
   readonly name: string;
-  /** Where the thread's chain ended; undefined where the first line does not say. */
-  readonly tailDigest: string | undefined;
+  /** Of the run's last record, which later packs of this run hold too; undefined where there is none. */
+  readonly lastDigest: string | undefined;
 }
 
 /** Longer than any command: a run of many records is collected while it is read. */
 const patienceSeconds = 300;
 
 const digestOf = (text: string): string | undefined =>
-  /"threadTail":\{"sequence":\d+,"digest":"([0-9a-f]{64})"\}/.exec(text)?.[1];
+  /"runTail":\{"sequence":\d+,"digest":"([0-9a-f]{64})"\}/.exec(text)?.[1];
 
 /** Rejects with `ApiFailure`. A pack that stops before its last line is not handed out. */
 export const exportProof = async (
@@ -52,5 +52,5 @@ export const exportProof = async (
   const end = await blob.slice(Math.max(0, blob.size - 200)).text();
   if (!end.includes('{"kind":"end"')) throw lost("The proof pack stopped before its end.");
   const start = await blob.slice(0, 4_096).text();
-  return { blob, name: `proof-${runId}.ndjson`, tailDigest: digestOf(start) };
+  return { blob, name: `proof-${runId}.ndjson`, lastDigest: digestOf(start) };
 };

@@ -35,6 +35,8 @@ interface CallFacts {
 
 export interface CallRules {
   readonly take: (record: RunRecord, sequence: number) => ReadonlyArray<ProofFault>;
+  /** Whether the run's first record has been seen. */
+  readonly isOpened: () => boolean;
   readonly counts: () => {
     readonly declared: number;
     readonly executed: number;
@@ -193,6 +195,7 @@ export const makeCallRules = (runId: string): CallRules => {
   return {
     take,
     decisions: () => decisions,
+    isOpened: () => opened > 0,
     counts: () => ({
       declared: [...calls.values()].filter(({ declared }) => declared !== undefined).length,
       executed: executed.size,

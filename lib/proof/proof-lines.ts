@@ -22,6 +22,8 @@ export const ProofHeader = Schema.Struct({
   exportedAt: EpochMillis,
   exportedBy: Actor,
   threadTail: Tail,
+  /** The run's own last record: the digest to note elsewhere, since the thread may have gone on without this run. */
+  runTail: Schema.optionalKey(Tail),
   auditTail: Tail,
 });
 export type ProofHeader = typeof ProofHeader.Type;

@@ -53,7 +53,6 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
   let ended = false;
 
   const follow = (row: Extract<ProofLine, { kind: "record" | "link" }>): void => {
-    missing.delete(row.digest);
     if (header === undefined) return;
     // The first row's predecessor is not in the file: the row itself says what it follows.
     const before = place ?? { sequence: row.sequence - 1, digest: row.previousDigest, epoch: 0 };
@@ -70,7 +69,9 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
       return;
     }
     const broken = checkLink(header.threadId, before, row);
-    if (broken !== undefined) fault("chain", where, breakWords[broken.reason]);
+    // Only a digest that was made again here proves anything: a link's is what the file says.
+    if (broken === undefined) missing.delete(row.digest);
+    else fault("chain", where, breakWords[broken.reason]);
     const record = decodeRecord(row.body);
     if (Result.isFailure(record))
       return fault("readable", where, `Its text is no record: ${record.failure.message}`);
@@ -118,6 +119,14 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
     end: () => {
       if (header === undefined) fault("file", "start", "This is no proof pack.");
       if (!ended) fault("file", "end", "The file stops before its last line.");
+      if (place !== undefined && rules?.isOpened() === false)
+        fault("chain", "start", "The record that opened the run is missing.");
+      for (const one of tailFaults("thread", header?.threadTail, place))
+        fault("chain", one.where, one.message);
+      if (header?.runTail !== undefined && place?.digest !== header.runTail.digest)
+        fault("chain", "end", "The last record is not the one that the first line names.");
+      for (const one of tailFaults("audit", header?.auditTail, audits.at(-1)))
+        fault("audit", one.where, one.message);
       for (const digest of missing)
         fault("chain", "chain", `The digest ${digest} that was noted elsewhere is not in it.`);
       const tenantId = header?.tenantId ?? "";
@@ -133,7 +142,7 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
         holds: faults.length === 0,
         checked: {
           file: counted(lines, "line"),
-          chain: `${counted(count("record"), "record")} of the run, ${count("link")} of other runs between them`,
+          chain: `${counted(count("record"), "record")} of the run, ${count("link")} of other runs between them, whose own text is not in the file to be checked`,
           readable: counted(count("record"), "record"),
           approved: `${counted(counts.executed, "executed call")}, ${counted(counts.approved, "approval")}`,
           refused: counted(counts.declared, "declared call"),
@@ -150,6 +159,23 @@ const breakWords: Record<NonNullable<ReturnType<typeof checkLink>>["reason"], st
   "previous-digest": "It does not follow the record before it.",
   epoch: "It was written by a worker that had lost the thread before.",
   digest: "Its content is not what was digested.",
+};
+
+/** Where the first line says that a chain ended, against the last row of it that is in the file. */
+const tailFaults = (
+  chain: "thread" | "audit",
+  tail: ProofHeader["threadTail"] | undefined,
+  last: { readonly sequence: number; readonly digest: string } | undefined,
+): ReadonlyArray<{ readonly where: string; readonly message: string }> => {
+  if (tail === undefined || last === undefined || last.sequence < tail.sequence) return [];
+  return last.sequence === tail.sequence && last.digest === tail.digest
+    ? []
+    : [
+        {
+          where: "first line",
+          message: `It says that the ${chain} ended at ${tail.sequence} with another digest than what is in the file.`,
+        },
+      ];
 };
 
 /** Every row's own digest, and the order; the rows between them belong to other runs and are not in the file. */

@@ -33,6 +33,7 @@ const Bounds = Schema.Struct({
   /** Of the run's own records; null before its first. */
   first: Schema.NullOr(Schema.Int),
   last: Schema.NullOr(Schema.Int),
+  lastDigest: Schema.NullOr(Schema.String),
   now: EpochMillis,
 });
 
@@ -47,6 +48,8 @@ const readBounds = (tenantId: TenantId, runId: RunId) =>
           WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS first,
         (SELECT max(j.sequence)::float8 FROM journal_records j
           WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS last,
+        (SELECT j.digest FROM journal_records j WHERE j.tenant_id = r.tenant_id
+          AND j.run_id = r.run_id ORDER BY j.sequence DESC LIMIT 1) AS "lastDigest",
         ${sql.literal(millis("clock_timestamp()"))} AS now
       FROM runs r JOIN threads t ON t.tenant_id = r.tenant_id AND t.thread_id = r.thread_id
       LEFT JOIN audit_tails a ON a.tenant_id = r.tenant_id
@@ -203,6 +206,9 @@ export const proofLines = Effect.fn("views.proofLines")(function* (
     exportedAt: bounds.now,
     exportedBy,
     threadTail: { sequence: bounds.tailSequence, digest: bounds.tailDigest },
+    ...(bounds.last === null || bounds.lastDigest === null
+      ? {}
+      : { runTail: { sequence: bounds.last, digest: bounds.lastDigest } }),
     auditTail: { sequence: bounds.auditSequence, digest: bounds.auditDigest },
   };
   const approvals: ReadonlyArray<ProofApproval> = read.approvals;

@@ -126,6 +126,8 @@ const approvalLines = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLi
 export const packOf = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLine> => {
   const { rows, tail } = chainRecords(emptyTail, records, { threadId, epoch: 1 });
   const runId = records[0]?.runId ?? "";
+  const audits = auditLines(records);
+  const lastAudit = audits.at(-1);
   return [
     {
       kind: "proof",
@@ -136,7 +138,8 @@ export const packOf = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLi
       exportedAt: 9,
       exportedBy: decider,
       threadTail: tail,
-      auditTail: emptyTail,
+      runTail: tail,
+      auditTail: lastAudit?.kind === "audit" ? lastAudit : emptyTail,
     },
     ...approvalLines(records),
     ...rows.map(({ sequence, digest, previousDigest, body }): ProofLine => ({
@@ -148,7 +151,7 @@ export const packOf = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLi
       recordedAt: 7,
       body,
     })),
-    ...auditLines(records),
+    ...audits,
   ];
 };
 

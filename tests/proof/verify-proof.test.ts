@@ -51,6 +51,44 @@ describe("a true pack", () => {
   });
 });
 
+describe("a digest noted elsewhere", () => {
+  const noted = "e".repeat(64);
+
+  it("[PG-02] a forged pack cannot carry it in a line whose text nobody can check", () => {
+    const last = lines.findLast((line) => line.kind === "record");
+    if (last?.kind !== "record") throw new Error("no record in the sample");
+    const { body: _, recordedAt: __, ...row } = last;
+    const link: ProofLine = {
+      ...row,
+      kind: "link",
+      sequence: row.sequence + 1,
+      previousDigest: row.digest,
+      digest: noted,
+    };
+    const forgedLines = lines.toSpliced(lines.indexOf(last) + 1, 0, link);
+    assert.isFalse(verify(closedLines(forgedLines), [noted]).holds);
+    assert.include(
+      verify(closedLines(forgedLines), [noted]).faults.map(({ message }) => message),
+      `The digest ${noted} that was noted elsewhere is not in it.`,
+    );
+  });
+
+  for (const tail of ["threadTail", "runTail", "auditTail"] as const)
+    it(`[PG-02] the first line cannot say another ${tail} than the rows that are there`, () => {
+      const changed = lines.map((line) =>
+        line.kind === "proof" ? { ...line, [tail]: { ...line[tail], digest: noted } } : line,
+      );
+      assert.isFalse(verify(closedLines(changed)).holds);
+    });
+
+  it("[PG-02] a run without its beginning does not hold", () => {
+    const [first] = lines.filter((line) => line.kind === "record");
+    assert.deepStrictEqual(checksOf(closedLines(lines.filter((line) => line !== first))), [
+      "chain",
+    ]);
+  });
+});
+
 describe("a file that was altered", () => {
   it("[C098] one changed letter of any line is found, whatever the line", () => {
     const texts = closedLines(lines);
