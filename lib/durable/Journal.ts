@@ -66,7 +66,8 @@ export class Journal extends Context.Service<
   {
     /**
      * A run is settled as completed or failed only while no abort of it waits to be
-     * delivered: `AbortPending` otherwise, unless the batch itself delivers it.
+     * delivered: `AbortPending` otherwise, unless the batch itself delivers it. The
+     * same for a rule's resolution of a doubt that somebody else has answered.
      */
     readonly append: (
       request: AppendRequest,

@@ -51,16 +51,17 @@ export class JournalBatchConflict extends Schema.TaggedError<JournalBatchConflic
 }
 
 /**
- * Somebody asked to end the run after its writer last looked, so the run may not
- * be settled as completed or failed: nothing was written, and the abort is
- * delivered first (DU-12). The tail and the epoch are still the writer's.
+ * Somebody said something after the run's writer last looked, and it comes first:
+ * asked to end the run, which may then not be settled as completed or failed
+ * (DU-12), or answered an effect in doubt, which no rule may then answer (DU-07).
+ * Nothing was written. The tail and the epoch are still the writer's.
  */
 export class AbortPending extends Schema.TaggedError<AbortPending>()("AbortPending", {
   threadId: Schema.String,
   runId: Schema.String,
 }) {
   override get message() {
-    return `Run ${this.runId} was asked to end before it was settled; the abort must be recorded first.`;
+    return `Somebody asked run ${this.runId} to end, or answered an effect in doubt of it, a moment before; that must be recorded first.`;
   }
 }
 

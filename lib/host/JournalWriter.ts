@@ -68,19 +68,19 @@ export interface JournalWriter {
   ) => Effect.Effect<void, DurabilityError>;
 }
 
-const settles = ({ records }: Entry): boolean =>
-  records.some((record) => record._tag === "RunSettled");
+/** May be refused for what somebody said meanwhile (`AbortPending`). */
+const mayWait = ({ records }: Entry): boolean =>
+  records.some(({ _tag }) => _tag === "RunSettled" || _tag === "UnknownResolved");
 
 /**
- * Entries in their order, those of one run that stand together in one append. A settlement
- * begins a new one: it may be refused for an abort alone (`AbortPending`), and nothing that
- * nobody waits for may be lost with it.
+ * Entries in their order, those of one run that stand together in one append. What may be
+ * refused for itself alone begins a new one: nothing that nobody waits for may be lost with it.
  */
 const appendsOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<ReadonlyArray<Entry>> => {
   const groups: Array<Array<Entry>> = [];
   for (const entry of entries) {
     const last = groups.at(-1);
-    if (last?.[0]?.run.runId === entry.run.runId && !settles(entry)) last.push(entry);
+    if (last?.[0]?.run.runId === entry.run.runId && !mayWait(entry)) last.push(entry);
     else groups.push([entry]);
   }
   return groups;
@@ -145,7 +145,7 @@ export const makeJournalWriter = (
           const exit = yield* Effect.exit(write(entries));
           if (Exit.isFailure(exit)) {
             const failure = exit.cause.reasons.find(Cause.isFailReason)?.error;
-            // An abort that waits to be delivered is no loss of the thread: the abort comes next.
+            // An abort or an answer that waits to be delivered is no loss of the thread: it comes next.
             // A defect counts too: what nobody waited for may be lost with it, and nothing may follow from that.
             if (!(failure instanceof AbortPending)) state.refused ??= exit.cause;
           }

@@ -172,7 +172,7 @@ const giveUp = (
   );
 };
 
-/** One attempt, and a second one at once when an abort interrupts the first. */
+/** One attempt, and another at once when an abort interrupts it or a person's answer comes before a rule's. */
 export const attemptRun = (
   claim: Claim,
   agent: RegisteredAgent,
@@ -187,37 +187,42 @@ export const attemptRun = (
   Effect.scoped(
     Effect.gen(function* () {
       const writer = yield* makeJournalWriter(claim);
-      const deliver = claim.undelivered;
+      let deliver = claim.undelivered;
       // A stored abort wins over everything, giving up included.
-      if (holdsAbort(deliver) || holdsAbort(writer.records())) {
-        return yield* runOnce(claim, agent, host, gate, writer, deliver);
-      }
-      if (claim.lostAttempts >= maxLostAttempts) {
+      if (
+        !holdsAbort(deliver) &&
+        !holdsAbort(writer.records()) &&
+        claim.lostAttempts >= maxLostAttempts
+      ) {
         yield* giveUp(claim, agent, host, writer);
         return undefined;
       }
       const ledger = yield* SubmissionLedger;
-      const first = yield* Effect.raceFirst(
-        Effect.map(runOnce(claim, agent, host, gate, writer, deliver), (end) => ({
-          _tag: "ended" as const,
-          end,
-        })),
-        Effect.map(awaitAbort(claim, agent, host, writer, bell), (records) => ({
-          _tag: "abort" as const,
-          records,
-        })),
-      ).pipe(
-        // The abort was stored in the moment before the settlement: it wins (Z-05, DU-12).
-        Effect.catchTag("AbortPending", () =>
-          Effect.map(
-            ledger.undelivered({ tenantId: claim.tenantId, runId: claim.runId }),
-            (records) => ({ _tag: "abort" as const, records }),
+      // Once more for each answer of a person that came in the last moment, until the run lets go.
+      while (!holdsAbort(deliver) && !holdsAbort(writer.records())) {
+        const pass = yield* Effect.raceFirst(
+          Effect.map(runOnce(claim, agent, host, gate, writer, deliver), (end) => ({
+            _tag: "ended" as const,
+            end,
+          })),
+          Effect.map(awaitAbort(claim, agent, host, writer, bell), (records) => ({
+            _tag: "said" as const,
+            records,
+          })),
+        ).pipe(
+          // Stored in the moment before the settlement, or before a rule's answer: it wins (Z-05, DU-07, DU-12).
+          Effect.catchTag("AbortPending", () =>
+            Effect.map(
+              ledger.undelivered({ tenantId: claim.tenantId, runId: claim.runId }),
+              (records) => ({ _tag: "said" as const, records }),
+            ),
           ),
-        ),
-      );
-      if (first._tag === "ended") return first.end;
-      // Results on their way are part of what the abort finds.
-      yield* writer.durability.record([]);
-      return yield* runOnce(claim, agent, host, gate, writer, first.records);
+        );
+        if (pass._tag === "ended") return pass.end;
+        // Results on their way are part of what it finds.
+        yield* writer.durability.record([]);
+        deliver = pass.records;
+      }
+      return yield* runOnce(claim, agent, host, gate, writer, deliver);
     }),
   );

@@ -70,7 +70,21 @@ const replayOf = (
   });
 };
 
+/** A rule would answer what somebody else has answered and no record says yet (DU-07). */
+const overtakes = (tables: MemoryTables, { tenantId, records }: AppendRequest): boolean =>
+  records.some((record) => {
+    if (record._tag !== "UnknownResolved" || record.actor.kind !== "policy") return false;
+    const row = tables.unknowns.get(keyOf(tenantId, record.unknownId));
+    return (
+      row?.state === "resolved" &&
+      !row.delivered &&
+      !row.afterSettlement &&
+      row.resolverId !== record.actor.id
+    );
+  });
+
 const refusalOf = (
+  tables: MemoryTables,
   thread: MemoryThread,
   run: MemoryRun,
   request: AppendRequest,
@@ -90,7 +104,7 @@ const refusalOf = (
     (record) => record._tag === "RunSettled" && record.outcome !== "aborted",
   );
   const delivers = records.some((record) => record._tag === "AbortRequested");
-  if (settles && !delivers && run.abort?.delivered === false)
+  if ((settles && !delivers && run.abort?.delivered === false) || overtakes(tables, request))
     return new AbortPending({ threadId, runId: request.runId });
   for (const kind of ["RunOpened", "RunSettled"] as const) {
     const stored = thread.records.filter(
@@ -174,7 +188,7 @@ const appendTo = (
   if (run === undefined) return Result.fail(neverAdmitted(`Run ${request.runId}`));
   const replayed = replayOf(thread, request);
   if (replayed !== undefined) return replayed;
-  const refusal = refusalOf(thread, run, request);
+  const refusal = refusalOf(tables, thread, run, request);
   if (refusal !== undefined) return Result.fail(refusal);
   return Result.succeed(write(tables, thread, run, request, now));
 };

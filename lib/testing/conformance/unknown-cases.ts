@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import type { Digest } from "#lib/contract/ids.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { probeActor } from "#lib/durable/rule-actors.ts";
 import { type UnknownResolution, Unknowns } from "#lib/durable/Unknowns.ts";
 import {
   bob,
@@ -89,6 +90,39 @@ export const unknownCases: ReadonlyArray<ConformanceCase> = [
         yield* unknowns.resolve(resolutionOf(place, unknownId));
       }
       yield* same("what the run hears", (yield* claim(place)).undelivered.length, 2);
+    }),
+  ),
+  promise(
+    "[DU-07] a rule never answers a doubt that a person has answered meanwhile; the person's word is what the run hears",
+    Effect.gen(function* () {
+      const { place, writer, of, unknownIds } = yield* inDoubt(["c1"]);
+      const unknowns = yield* Unknowns;
+      const unknownId = yield* firstOf(unknownIds);
+      yield* unknowns.resolve(resolutionOf(place, unknownId));
+      const byRule = {
+        _tag: "UnknownResolved" as const,
+        runId: place.runId,
+        turn: 1,
+        callId: of.unknown("c1").callId,
+        toolName: of.unknown("c1").toolName,
+        unknownId,
+        resolution: "safe-to-retry" as const,
+        actor: probeActor,
+        reason: "no entry",
+        evidence: "no entry",
+        resolvedAt: 1,
+      };
+      yield* refusedAs("AbortPending")(writer.append([byRule]));
+      const ledger = yield* SubmissionLedger;
+      const undelivered = yield* ledger.undelivered(place);
+      yield* same(
+        "who is heard",
+        undelivered.map((record) => record._tag === "UnknownResolved" && record.actor),
+        [bob],
+      );
+      // The tail is still the writer's, and the person's word goes through.
+      yield* writer.append(undelivered);
+      yield* same("what waits then", yield* ledger.undelivered(place), []);
     }),
   ),
   promise(
