@@ -24,13 +24,10 @@ import { askedProbeActor, probeReason } from "#lib/durable/rule-actors.ts";
 import { announce } from "#server/postgres/announce.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { actForTenant, decodeRows, orStoreUnavailable } from "#server/views/snapshot.ts";
-import { maxProbes } from "#server/views/unknown-probes.ts";
+import { lostAfterSeconds, lostProbe, maxProbes } from "#server/views/unknown-probes.ts";
 import { readUnknownDetail } from "#server/views/unknowns.ts";
 import { actorOf, type Change, type Operator, requireRole, runCommand } from "./run-command.ts";
 import { type ProbeOutcome, ToolProbes } from "./ToolProbes.ts";
-
-/** A question without an answer for so long was asked by a process that is gone. */
-const lostAfterSeconds = 60;
 
 /** The question that this very request stored; none for a repeat of one that did. */
 interface Question {
@@ -53,8 +50,7 @@ const begin = (
     const actor = actorOf(operator);
     const probeId = probeIdOf(unknownId, commandId);
     yield* sql`
-      UPDATE unknown_probes SET answered_at = clock_timestamp(), finding = 'failed',
-        detail = 'The process that asked was lost before it stored an answer.'
+      UPDATE unknown_probes SET answered_at = clock_timestamp(), finding = 'failed', detail = ${lostProbe}
       WHERE tenant_id = ${tenantId} AND unknown_id = ${unknownId} AND answered_at IS NULL
         AND asked_at < clock_timestamp() - ${lostAfterSeconds} * interval '1 second'`;
     const stored = yield* sql`
@@ -114,6 +110,11 @@ const settleOpen = (
   );
 };
 
+/** Somebody has closed the question as lost: a late answer is nobody's any more, and its transaction is taken back. */
+class QuestionClosed {
+  readonly _tag = "QuestionClosed";
+}
+
 /** Stores the answer with everything that follows from it, in one transaction. */
 const finish = (
   operator: Operator,
@@ -135,7 +136,7 @@ const finish = (
         result_is_failure = ${report.isFailure ?? null}, settles = ${settled}
       WHERE tenant_id = ${tenantId} AND probe_id = ${question.probeId} AND answered_at IS NULL
       RETURNING probe_id`;
-    if (stored.length === 0) return false;
+    if (stored.length === 0) return yield* Effect.fail(new QuestionClosed());
     yield* announce(
       { ...detail, tenantId },
       {
@@ -238,7 +239,10 @@ export const probeUnknown = Effect.fn("operator.probeUnknown")(function* (
       const settled = yield* transaction(
         "probe-unknown",
         finish(operator, detail, asked, outcome),
-      ).pipe(orStoreUnavailable);
+      ).pipe(
+        Effect.catchTag("QuestionClosed", () => Effect.succeed(false)),
+        orStoreUnavailable,
+      );
       if (settled)
         yield* (yield* Wakes).wake({ tenantId: operator.tenantId, threadId: detail.threadId });
     }),

@@ -210,11 +210,33 @@ describe("probe now", () => {
           'refund', 'operator', 'gone', 'Gone', now() - interval '61 seconds')`,
       ),
     );
+    // Nobody has to ask again for it to be seen: it is under way no more.
+    assert.deepInclude((await read(unknownId)).body.probes[0], { finding: "failed" });
     const { body } = await probe(unknownId, ann);
     assert.deepStrictEqual(
       body.probes.map(({ finding }: { finding: string }) => finding),
       ["found", "failed"],
     );
+  });
+
+  it("[OP-09] an answer that comes after its question was closed as lost settles nothing: there is no resolution without its audit row", async () => {
+    const { unknownId } = await api.run(unknownRun());
+    const held = heldAnswer(settling);
+    const asking = probe(unknownId, ann);
+    await held.asked;
+    await api.run(
+      Effect.flatMap(
+        SqlClient,
+        (
+          sql,
+        ) => sql`UPDATE unknown_probes SET answered_at = now(), finding = 'failed', detail = 'lost'
+          WHERE unknown_id = ${unknownId}`,
+      ),
+    );
+    held.release();
+    const { status, body } = await asking;
+    assert.deepStrictEqual([status, body.state], [200, "open"]);
+    assert.strictEqual((await auditOf(unknownId)).length, 1);
   });
 
   it("[OP-08] evidence is bounded: of an operator's questions the newest 20 are kept", async () => {
