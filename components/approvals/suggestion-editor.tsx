@@ -36,6 +36,10 @@ export default function SuggestionEditor({
   );
   return (
     <div className="flex flex-col gap-2">
+      <p className="font-medium">
+        The call is denied and never runs with these. The model is told of them with your reason and
+        may ask again; that is a new request, decided anew.
+      </p>
       <JsonEditor
         label="Suggested arguments"
         edited={edited}
@@ -44,10 +48,6 @@ export default function SuggestionEditor({
         refused={refused}
       />
       {suggested === undefined ? null : <ExactChanges before={declared} after={suggested} />}
-      <p className="text-soft">
-        The call is denied and never runs with these. The model is told of them with your reason and
-        may ask again; that is a new request, decided anew.
-      </p>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { useDecisionLock } from "#components/shell/live.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { Dialog } from "#components/ui/dialog.tsx";
 import { Field, TextArea } from "#components/ui/field.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import { callsOf } from "#lib/client/run-snapshot.ts";
 import type { RunDetail } from "#lib/contract/views.ts";
@@ -26,7 +27,11 @@ export function AbortRun({ detail }: { detail: RunDetail }) {
     onSettled: () => client.invalidateQueries({ queryKey: keys.run(detail.runId) }),
   });
   if (detail.abort !== null) {
-    return <span className="text-attention">abort requested by {detail.abort.actor.name}</span>;
+    return (
+      <span className="text-attention">
+        abort requested by <VisibleText text={detail.abort.actor.name} line />
+      </span>
+    );
   }
   const empty = reason.trim() === "";
   return (

@@ -12,6 +12,7 @@ import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
 import type { CallBody } from "#lib/contract/http/run-parts.ts";
 import type { ToolCallView } from "#lib/contract/views.ts";
 import { DiscoveryResult } from "./discovery-result.tsx";
+import { usePast } from "./past.tsx";
 import { StoredValue } from "./stored-value.tsx";
 
 const classText: Record<ExecutionClass, string> = {
@@ -186,6 +187,7 @@ function Preliminary({ progress }: { progress: CallProgress }) {
 const link = "text-active underline underline-offset-2";
 
 function Links({ call }: { call: ToolCallView }) {
+  const isPast = usePast();
   const diagnostic = call.failure?.diagnosticId;
   if (call.approvalRequestId === null && call.unknownId === null && diagnostic === undefined)
     return null;
@@ -196,12 +198,12 @@ function Links({ call }: { call: ToolCallView }) {
           href={`/approvals?request=${encodeURIComponent(call.approvalRequestId)}`}
           className={link}
         >
-          {call.state === "waiting" ? "Decide this call" : "Its approval"}
+          {call.state === "waiting" && !isPast ? "Decide this call" : "Its approval"}
         </Link>
       )}
       {call.unknownId === null ? null : (
         <Link href={`/unknowns?unknown=${encodeURIComponent(call.unknownId)}`} className={link}>
-          {call.state === "unknown" ? "Resolve this effect" : "Its resolution"}
+          {call.state === "unknown" && !isPast ? "Resolve this effect" : "Its resolution"}
         </Link>
       )}
       {diagnostic === undefined ? null : (

@@ -1,11 +1,12 @@
 "use client";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight, History } from "lucide-react";
 import { createContext, useContext } from "react";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { Button } from "#components/ui/button.tsx";
 import { countText } from "#components/ui/durations.ts";
+import { PageHeader } from "#components/ui/page-header.tsx";
 import { At } from "#components/ui/time.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import type { RunMoment } from "#lib/contract/http/run-parts.ts";
@@ -33,8 +34,8 @@ export function useRunMoment(runId: string, sequence: number | undefined) {
     enabled: sequence !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
-    // Going from one event to the next keeps what is there until the next has come.
-    placeholderData: keepPreviousData,
+    // Going from one event to the next keeps what is there until the next has come; never another run's.
+    placeholderData: (before) => (before?.run.runId === runId ? before : undefined),
   });
 }
 
@@ -75,6 +76,21 @@ export function PastBanner({ moment }: { moment: RunMoment }) {
         <Button onClick={() => url.set({ at: undefined })}>Back to now</Button>
       </span>
     </output>
+  );
+}
+
+/** Over a past that cannot be shown: the refusal stands below it, and this leads out. */
+export function NoPast() {
+  const url = useUrlState();
+  return (
+    <PageHeader
+      title="The run as it was"
+      aside={
+        <Button className="ml-auto" onClick={() => url.set({ at: undefined })}>
+          Back to now
+        </Button>
+      }
+    />
   );
 }
 

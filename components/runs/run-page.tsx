@@ -11,7 +11,14 @@ import { Activity } from "./activity.tsx";
 import { Attempts } from "./attempts.tsx";
 import { Explanation } from "./explanation.tsx";
 import { ExposureView } from "./exposure-view.tsx";
-import { PastBanner, PastProvider, useMomentAddress, usePast, useRunMoment } from "./past.tsx";
+import {
+  NoPast,
+  PastBanner,
+  PastProvider,
+  useMomentAddress,
+  usePast,
+  useRunMoment,
+} from "./past.tsx";
 import { Records } from "./records.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { RunTimeline } from "./run-timeline.tsx";
@@ -33,6 +40,7 @@ export function RunPage({ runId }: { runId: string }) {
   if (at !== undefined) {
     return (
       <div className="flex min-h-0 flex-1 flex-col">
+        {moment.data === undefined && moment.error !== null ? <NoPast /> : null}
         <QueryStates query={moment} loading={<SkeletonRows rows={12} label="the run as it was" />}>
           {(then) => (
             <PastProvider value={true}>

@@ -5,6 +5,7 @@ import { Fact, Facts, Section } from "#components/ui/facts.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { RunDetail } from "#lib/contract/views.ts";
+import { usePast } from "./past.tsx";
 import { StoredValue } from "./stored-value.tsx";
 
 /** How the run ended, or what it is waiting for. */
@@ -55,6 +56,8 @@ export function Settlement({ detail }: { detail: RunDetail }) {
 
 function WaitingFor({ detail }: { detail: RunDetail }) {
   const link = "text-active underline underline-offset-2";
+  // What waited then may be decided by now.
+  const isPast = usePast();
   if (detail.state === "waiting") {
     return (
       <Section title="Waiting">
@@ -62,9 +65,11 @@ function WaitingFor({ detail }: { detail: RunDetail }) {
           A person must decide{" "}
           {detail.pendingApprovals === 1 ? "one call" : `${detail.pendingApprovals} calls`}. No
           process is held meanwhile: the run goes on when the last one is decided.{" "}
-          <Link href={firstWaiting(detail)} className={link}>
-            Decide
-          </Link>
+          {isPast ? null : (
+            <Link href={firstWaiting(detail)} className={link}>
+              Decide
+            </Link>
+          )}
         </p>
       </Section>
     );
@@ -75,9 +80,11 @@ function WaitingFor({ detail }: { detail: RunDetail }) {
         <p>
           {detail.openUnknowns === 1 ? "One effect is" : `${detail.openUnknowns} effects are`} in
           doubt and must be resolved by a person before the run goes on.{" "}
-          <Link href="/unknowns" className={link}>
-            Resolve
-          </Link>
+          {isPast ? null : (
+            <Link href="/unknowns" className={link}>
+              Resolve
+            </Link>
+          )}
         </p>
       </Section>
     );

@@ -52,8 +52,9 @@ export function Notifications() {
             Notify me of new approvals and effects in doubt
           </label>
           <p id={`${id}-about`} className="text-soft">
-            Only while no tab of this console is in view, once per browser, with the tool and the
-            action in words; never with arguments. {words[permission]}
+            Only while no tab of this console is in view, once per browser. They show the tool and
+            the words that its list shows, names and amounts in them included, also on a locked
+            screen. {words[permission]}
           </p>
         </div>
       </div>

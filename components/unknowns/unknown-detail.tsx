@@ -10,7 +10,7 @@ import { callStateLook } from "#components/status/call-state.ts";
 import { StatusBadge } from "#components/status/status-badge.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
-import { Age, At } from "#components/ui/time.tsx";
+import { Age, At, Length } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { exactAt, exactFromValue, type ExactJson, parseExactJson } from "#lib/client/exact-json.ts";
 import { keys } from "#lib/client/query-keys.ts";
@@ -52,7 +52,15 @@ function Effect({ detail, parameters }: { detail: UnknownDetail; parameters: Exa
           </h2>
           <StatusBadge look={callStateLook.unknown} />
           <span className="ml-auto text-soft">
-            in doubt for <Age at={detail.unknownAt} />
+            {detail.resolvedAt === null ? (
+              <>
+                in doubt for <Age at={detail.unknownAt} />
+              </>
+            ) : (
+              <>
+                was in doubt for <Length millis={detail.resolvedAt - detail.unknownAt} />
+              </>
+            )}
           </span>
         </div>
         <p className="break-words">

@@ -5,6 +5,7 @@ import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { exportProof } from "#server/operator/export-proof.ts";
+import { orArchived } from "#server/views/archived-run.ts";
 import { servicesOf } from "./services.ts";
 
 export const proofHandlers = HttpApiBuilder.group(
@@ -15,7 +16,9 @@ export const proofHandlers = HttpApiBuilder.group(
     return handlers.handle("export", ({ params, payload }) =>
       Effect.gen(function* () {
         const operator = yield* CurrentOperator;
-        const lines = yield* exportProof(operator, params.runId, payload);
+        const lines = yield* exportProof(operator, params.runId, payload).pipe(
+          orArchived(operator.tenantId, params.runId),
+        );
         // A store that goes away cuts the answer: a pack without its last line is refused by its verifier.
         const bytes = lines.pipe(Stream.provideContext(services), Stream.encodeText);
         return HttpServerResponse.stream(bytes, {

@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect";
+import * as Semaphore from "effect/Semaphore";
 import { HttpServerResponse } from "effect/unstable/http";
 import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
@@ -17,11 +18,15 @@ import { readCallBody, readRunTimes, readRunTurns } from "#server/views/run-turn
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
+/** A look at the past of a long run holds up to `momentEvents` events in memory while it is folded. */
+const momentsAtOnce = 2;
+
 export const runsHandlers = HttpApiBuilder.group(
   Api,
   "runs",
   Effect.fn(function* (handlers) {
     const services = yield* servicesOf;
+    const moments = yield* Semaphore.make(momentsAtOnce);
     return handlers.handleAll({
       list: ({ query }) =>
         Effect.gen(function* () {
@@ -38,7 +43,9 @@ export const runsHandlers = HttpApiBuilder.group(
       moment: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readRunMoment(tenantId, params.runId, params.sequence);
+          return yield* moments
+            .withPermit(readRunMoment(tenantId, params.runId, params.sequence))
+            .pipe(orArchived(tenantId, params.runId));
         }).pipe(Effect.provideContext(services)),
       turns: ({ params, query }) =>
         Effect.gen(function* () {
@@ -87,7 +94,9 @@ export const runsHandlers = HttpApiBuilder.group(
       explain: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readRunExplanation(tenantId, params.runId);
+          return yield* readRunExplanation(tenantId, params.runId).pipe(
+            orArchived(tenantId, params.runId),
+          );
         }).pipe(Effect.provideContext(services)),
       wake: ({ params, payload }) =>
         Effect.gen(function* () {

@@ -3,7 +3,6 @@ import type { EffectStage, ProbeView, UnknownDetail } from "#lib/contract/views.
 
 export interface EffectEvidence {
   readonly reason: string;
-  readonly detail: string;
   /** The handler reported progress after it was prepared. */
   readonly progressed: boolean;
   /** Newest first. */
@@ -15,8 +14,8 @@ const decisive = (probes: ReadonlyArray<ProbeView>): ProbeView | undefined =>
   probes.find(({ finding }) => finding === "found" || finding === "not-found");
 
 /** How far the handler came, where this host saw it: a process that is gone says nothing more. */
-const started = ({ detail, progressed, reason }: EffectEvidence): string | undefined => {
-  if (reason === "handler-unsure") return `The handler ran and says itself: ${detail}`;
+const started = ({ progressed, reason }: EffectEvidence): string | undefined => {
+  if (reason === "handler-unsure") return "The handler ran, and says itself that it cannot tell.";
   if (progressed) return "The handler ran: it reported progress. Nothing says how far it came.";
   if (reason === "interrupted") return "The handler was running when the run's time was used up.";
   if (reason === "handler-defect")

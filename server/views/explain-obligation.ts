@@ -50,7 +50,7 @@ const explanationOf = (one: ObligationToExplain): string => {
         : "Every approval is decided. The next attempt goes on with the same batch.";
     case "unknown":
       return one.openUnknowns > 0
-        ? `${counted(one.openUnknowns, "effect is", "effects are")} in doubt. Nothing is repeated until a person has resolved each of them.`
+        ? `${counted(one.openUnknowns, "effect is", "effects are")} in doubt. Nothing is repeated until a person has resolved ${one.openUnknowns === 1 ? "it" : "each of them"}.`
         : "Every effect in doubt is resolved. The next attempt applies the resolutions.";
     case "ready":
       if (one.postponedReason !== null)

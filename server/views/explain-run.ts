@@ -65,7 +65,7 @@ export const judgeRetry = (run: RunToExplain): Verdict => {
       return yes(
         "Lost attempts are counted from zero again and the next one starts now. It goes on from the records: nothing that has happened is repeated.",
       );
-    return no("Nothing has failed so far: the run goes on by itself.");
+    return no("No attempt has failed, so there is nothing to try again.");
   }
   if (run.state !== "failed") return no(`The run is ${run.state}; only a failed one is retried.`);
   if (!retryable.has(run.finishReason ?? ""))

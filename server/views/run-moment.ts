@@ -1,11 +1,10 @@
 /** `?at=<sequence>`: the run's page as it was after an event of the log (CONSOLE, "see what they saw"). */
 import * as Effect from "effect/Effect";
-import { InvalidInput } from "#lib/contract/errors.ts";
+import { InvalidInput, NotFound } from "#lib/contract/errors.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
 import { momentEvents, type RunMoment } from "#lib/contract/http/run-parts.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { EventLog } from "#lib/durable/EventLog.ts";
-import { notFound } from "#lib/durable/not-found.ts";
 import { foldMoment, withStoredFacts } from "./fold-moment.ts";
 import { readRunDetail } from "./run-detail.ts";
 import { readTurnRange } from "./run-turns.ts";
@@ -48,7 +47,11 @@ export const readRunMoment = Effect.fn("views.readRunMoment")(function* (
   const today = yield* readRunDetail(tenantId, runId);
   const { events, next } = yield* orStoreUnavailable(readEvents(tenantId, runId, sequence));
   const last = events.at(-1);
-  if (last === undefined) return yield* notFound("event of this run at or before this sequence");
+  if (last === undefined)
+    return yield* new NotFound({
+      message: `Nothing of this run had happened up to event ${sequence}: it begins later.`,
+      what: "moment of this run",
+    });
   if (events[0]?.event._tag !== "RunQueued") {
     return yield* new InvalidInput({
       message:

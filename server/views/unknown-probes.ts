@@ -20,16 +20,24 @@ const ProbeRow = Schema.Struct({
   result: Schema.NullOr(Schema.fromJsonString(Schema.Json)),
 });
 
+/** A question without an answer for so long was asked by a process that is gone. */
+export const lostAfterSeconds = 60;
+export const lostProbe = "The process that asked was lost before it stored an answer.";
+
 export const readProbes = (tenantId: TenantId, unknownId: UnknownId) =>
   Effect.flatMap(SqlClient, (sql) =>
     decodeRows(ProbeRow)(sql`
       SELECT probe_id AS "probeId",
         json_build_object('kind', asker_kind, 'id', asker_id, 'name', asker_name)::text AS actor,
         ${sql.literal(millis("asked_at"))} AS "askedAt", settles,
-        ${sql.literal(millis("answered_at"))} AS "answeredAt", finding, detail, result,
+        ${sql.literal(millis("answered_at"))} AS "answeredAt",
+        CASE WHEN is_lost THEN 'failed' ELSE finding END AS finding,
+        CASE WHEN is_lost THEN ${lostProbe} ELSE detail END AS detail, result,
         result_is_failure AS "isFailure"
-      FROM unknown_probes WHERE tenant_id = ${tenantId} AND unknown_id = ${unknownId}
-      ORDER BY unknown_probes.asked_at DESC, probe_id LIMIT ${maxProbes}`),
+      FROM unknown_probes p CROSS JOIN LATERAL (SELECT p.answered_at IS NULL AND p.asked_at
+        < clock_timestamp() - ${lostAfterSeconds} * interval '1 second' AS is_lost) AS fate
+      WHERE p.tenant_id = ${tenantId} AND p.unknown_id = ${unknownId}
+      ORDER BY p.asked_at DESC, probe_id LIMIT ${maxProbes}`),
   );
 
 const Progressed = Schema.Struct({ progressed: Schema.Boolean });

@@ -152,7 +152,7 @@ export const readUnknownDetail = Effect.fn("views.readUnknownDetail")(function* 
   const view: UnknownDetail = {
     ...row,
     parameters: parametersOf(row),
-    stages: effectStages({ reason: row.reason, detail: row.detail, progressed, probes }),
+    stages: effectStages({ reason: row.reason, progressed, probes }),
     probeRule: yield* probeRuleOf(row),
     probes,
     resultSchema: schemas.success,

@@ -76,14 +76,21 @@ describe("a run that was put away because of its age", () => {
     await api.run(
       retain({ olderThanSeconds: 86_400, folder: undefined, onProgress: () => Effect.void }),
     );
-    const get = (path: string, method = "GET") =>
-      api.request(path, { token: operator.token, method });
-    for (const [path, method] of [
+    const get = (path: string, method = "GET", body?: unknown) =>
+      api.request(path, {
+        token: operator.token,
+        method,
+        ...(body === undefined ? {} : { body }),
+      });
+    for (const [path, method, body] of [
       [`/runs/${place.runId}`, "GET"],
       [`/runs/${place.runId}/records`, "GET"],
       [`/runs/${place.runId}/verification`, "POST"],
+      [`/runs/${place.runId}/moments/5`, "GET"],
+      [`/runs/${place.runId}/explanation`, "GET"],
+      [`/runs/${place.runId}/proof`, "POST", { commandId: "proof-of-an-archived-run" }],
     ] as const) {
-      const answer = await get(path, method);
+      const answer = await get(path, method, body);
       assert.strictEqual(answer.status, 410, path);
       assert.strictEqual(answer.body._tag, "RunArchived");
       assert.strictEqual(answer.body.outcome, "completed");

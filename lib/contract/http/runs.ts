@@ -63,7 +63,7 @@ export const runsGroup = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("moment", "/runs/:runId/moments/:sequence", {
       params: { ...runId, sequence: Sequence },
       success: RunMoment,
-      error: [...readRefusals, InvalidInput],
+      error: [...readRefusals, RunArchived, InvalidInput],
     }),
     HttpApiEndpoint.get("turns", "/runs/:runId/turns", {
       params: runId,
@@ -106,7 +106,7 @@ export const runsGroup = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("explain", "/runs/:runId/explanation", {
       params: runId,
       success: RunExplanation,
-      error: readRefusals,
+      error: [...readRefusals, RunArchived],
     }),
     HttpApiEndpoint.post("wake", "/runs/:runId/wake", {
       params: runId,
