@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { AgentId, Digest, RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
+import type { RunRecord } from "#lib/contract/records.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { silentSeconds } from "#lib/durable/worker-silence.ts";
 import { Int8 } from "#server/postgres/columns.ts";
@@ -44,7 +45,8 @@ const holdReason =
   "The database was restored from a backup. What this run did after the backup is not recorded: look at the destinations of its tools, then wake it or abort it.";
 
 const pageSize = 500;
-const maxRecords = 10_000;
+/** Records that one read gives at most. */
+const recordsAtOnce = 10_000;
 
 const Count = Schema.Tuple([Schema.Struct({ count: Schema.Int })]);
 const Unsettled = Schema.Struct({
@@ -54,6 +56,7 @@ const Unsettled = Schema.Struct({
   runId: RunId,
   agentId: AgentId,
 });
+const Doubt = Schema.Struct({ unknownId: Schema.String });
 const Head = Schema.Struct({ epoch: Int8, sequence: Int8, digest: Digest });
 
 const make = Effect.gen(function* () {
@@ -90,20 +93,46 @@ const make = Effect.gen(function* () {
       WHERE tenant_id = ${tenantId} AND thread_id = ${threadId}`,
   });
 
+  // Answered before the backup and heard by no attempt of it; one after it may have acted on the answer.
+  const answeredBefore = SqlSchema.findAll({
+    Request: Unsettled,
+    Result: Doubt,
+    execute: ({ tenantId, runId }) => sql`
+      SELECT unknown_id AS "unknownId" FROM unknown_outcomes
+      WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND state = 'resolved'
+        AND delivered_at IS NULL AND resolution IN ('safe-to-retry', 'never-happened')`,
+  });
+  const recordsOf = Effect.fnUntraced(function* (run: typeof Unsettled.Type) {
+    const { tenantId, threadId, runId } = run;
+    const records: Array<RunRecord> = [];
+    for (let after = 0; ;) {
+      const page = yield* journal.read({ tenantId, threadId, runId, after, limit: recordsAtOnce });
+      for (const { record } of page) records.push(record);
+      const last = page.at(-1);
+      if (last === undefined || page.length < recordsAtOnce) return records;
+      after = last.sequence;
+    }
+  });
+
   const report = { threads, inDoubt: 0, doubts: 0, held: 0 };
   const treat = Effect.fnUntraced(function* (run: typeof Unsettled.Type) {
     const { tenantId, threadId, runId, agentId, submissionId } = run;
-    const stored = yield* journal.read({ tenantId, threadId, runId, after: 0, limit: maxRecords });
+    const answered = yield* answeredBefore(run);
     const verdict = afterRestoreOf(
       run,
-      stored.map(({ record }) => record),
+      yield* recordsOf(run),
+      new Set(answered.map(({ unknownId }) => unknownId)),
     );
     if (verdict._tag === "leave") return;
     if (verdict._tag === "hold") {
-      report.held += 1;
-      yield* sql`UPDATE submissions SET state = 'ready', state_since = now(),
+      // An abort that is stored already only ends the run, so it is not kept waiting.
+      const held = yield* sql`UPDATE submissions s SET state = 'ready', state_since = now(),
           due_at = now() + ${sql.literal(`interval '${holdUntil}'`)}, postponed_reason = ${holdReason}
-        WHERE tenant_id = ${tenantId} AND submission_id = ${submissionId}`;
+        WHERE s.tenant_id = ${tenantId} AND s.submission_id = ${submissionId} AND NOT EXISTS (
+          SELECT FROM abort_requests b
+          WHERE b.tenant_id = s.tenant_id AND b.run_id = s.run_id AND b.delivered_at IS NULL)
+        RETURNING s.submission_id`;
+      report.held += held.length;
       return;
     }
     const { epoch, ...expectedTail } = yield* headOf(run);
@@ -137,8 +166,10 @@ const make = Effect.gen(function* () {
  * the epochs once more.
  *
  * - Owners from before are fenced: every thread's epoch jumps past theirs.
- * - Uncertain calls that were open become effects in doubt; none runs again.
- * - Unsettled runs without such a call are held until an operator wakes or aborts them.
+ * - Uncertain calls that were open become effects in doubt; none runs again. That
+ *   somebody allowed one to run again before the backup counts no more.
+ * - Unsettled runs without such a call are held until an operator wakes or aborts
+ *   them; what is to be aborted already is aborted.
  *
  * @returns how many threads, runs and calls that was; fails while a host works
  */

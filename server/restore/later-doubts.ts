@@ -8,7 +8,7 @@ import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { decideNext } from "#lib/durable/decide-next.ts";
 import { idempotencyKeyOf, unknownIdOf } from "#lib/durable/derived-ids.ts";
-import { type CallEvidence, foldRecords } from "#lib/durable/run-state.ts";
+import { type CallEvidence, foldRecords, withInner } from "#lib/durable/run-state.ts";
 
 export type AfterRestore =
   /** It only has to be settled: nothing of it can act any more. */
@@ -31,23 +31,36 @@ const mayHaveRun = (call: CallEvidence): boolean =>
   call.decided?.decision !== "expired" &&
   call.resolved?.resolution !== "completed-with-result";
 
-/** A doubt that is open already stays as it is. */
-const isOpenDoubt = (call: CallEvidence): boolean =>
-  call.unknown !== undefined && call.resolved === undefined;
+/** A doubt that is open already stays as it is; one that was answered before the backup is asked again. */
+const isOpenDoubt = (call: CallEvidence, answeredBefore: ReadonlySet<string>): boolean =>
+  call.unknown !== undefined &&
+  call.resolved === undefined &&
+  !answeredBefore.has(call.unknown.unknownId);
 
+/**
+ * @param answeredBefore doubts that somebody let run again before the backup and no
+ *   record says so yet: they may have run after it
+ */
 export const afterRestoreOf = (
   run: { readonly tenantId: TenantId; readonly runId: RunId },
   stored: ReadonlyArray<RunRecord>,
+  answeredBefore: ReadonlySet<string> = new Set(),
 ): AfterRestore => {
   const evidence = foldRecords(stored);
   const next = decideNext(evidence, evidence.attempts + 1);
   if (next._tag === "Done" || next._tag === "Settle" || next._tag === "Answer")
     return { _tag: "leave" };
   const turn = evidence.turns.at(-1);
-  const doubts = turn?.calls.filter(mayHaveRun) ?? [];
+  // An inner call in doubt is met when its parent runs again, unless an answer is there already.
+  const doubts = withInner(turn?.calls ?? []).filter(
+    (call) =>
+      mayHaveRun(call) &&
+      (call.declared.parentCallId === undefined ||
+        (call.unknown !== undefined && answeredBefore.has(call.unknown.unknownId))),
+  );
   if (turn === undefined || doubts.length === 0) return { _tag: "hold" };
   const records = doubts
-    .filter((call) => !isOpenDoubt(call))
+    .filter((call) => !isOpenDoubt(call, answeredBefore))
     .flatMap((call): ReadonlyArray<RunRecord> => {
       const { callId, toolName, executionClass, parametersDigest } = call.declared;
       const about = { runId: run.runId, turn: turn.recorded.turn, callId, toolName };
