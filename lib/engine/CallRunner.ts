@@ -1,6 +1,7 @@
 /**
  * Stages 5 and 6 for one call of the model, once it holds a slot: run its handler,
- * settle it. The result is durable before the slot is free again (DU-03).
+ * settle it. A success may still be on its way when the slot is free; it is durable
+ * before the next effect of the run and before its next turn (DU-03).
  */
 import * as Cause from "effect/Cause";
 import * as Duration from "effect/Duration";

@@ -52,7 +52,7 @@ export class RunDurability extends Context.Service<
     /**
      * Keeps the facts before any that are recorded after them, and may return before
      * they are kept: whoever needs to know waits for a later `record`, which fails
-     * when these could not be kept. A result goes this way, so that it and the
+     * when these could not be kept. Fails itself once something earlier could not. A result goes this way, so that it and the
      * preparation of the next call can be one append (DU-03).
      */
     readonly recordSoon: (

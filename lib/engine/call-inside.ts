@@ -99,6 +99,14 @@ export const makeCallSteps = (
       release: (name) => void claimed.delete(name),
       keep: (name, result) =>
         unlessEnded(inside).pipe(
+          // A fiber that outlived its handler writes nothing behind the call's own end, or its run's.
+          Effect.andThen(
+            Effect.suspend(() =>
+              inside.closed
+                ? Effect.die(new CallEnded("The handler of this call ended before its step did."))
+                : Effect.void,
+            ),
+          ),
           Effect.andThen(
             durability.record([
               {

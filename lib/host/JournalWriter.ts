@@ -91,7 +91,7 @@ export const makeJournalWriter = (
 ): Effect.Effect<JournalWriter, never, Journal | Scope.Scope> =>
   Effect.gen(function* () {
     const journal = yield* Journal;
-    // Every writer waits for its entry, so there are never more entries than calls in flight.
+    // Writers wait for their entries, and each call leaves at most one that nobody waits for; a full queue makes them wait.
     const queue = yield* Queue.bounded<Entry>(1_024);
     const state: WriterState = {
       tail: claim.tail,
@@ -187,8 +187,13 @@ export const makeJournalWriter = (
     const record: RunDurability["Service"]["record"] = (records, diagnostics = []) =>
       recordOf(claim, records, diagnostics);
     const recordSoon: RunDurability["Service"]["recordSoon"] = (records, diagnostics = []) =>
+      // Whoever lost the thread hears it at the next result, not only when the batch has ended.
       Effect.uninterruptible(
-        Effect.asVoid(offer({ run: claim, records, diagnostics, soon: true })),
+        Effect.suspend(() =>
+          state.refused === undefined
+            ? Effect.asVoid(offer({ run: claim, records, diagnostics, soon: true }))
+            : Effect.failCause(state.refused),
+        ),
       );
     // Runs before the writer is taken away, so that no result is lost with it.
     yield* Effect.addFinalizer(() => Effect.exit(record([])));

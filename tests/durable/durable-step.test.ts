@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest";
-import { Deferred, Effect, Fiber, Schema } from "effect";
+import { Deferred, Effect, Exit, Fiber, Schema } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
 import { FenceRejected } from "#lib/durable/StoreError.ts";
@@ -194,6 +194,30 @@ const told = Effect.map(
 
 /** The append that holds the record of the first step: opening, turn, preparation, step. */
 const stepAppend = 4;
+
+describe("a step of a fiber that outlives its handler", () => {
+  it.effect("[DU-18][DU-10] is not recorded: nothing is written behind the end of its run", () =>
+    playing(
+      Effect.gen(function* () {
+        const go = yield* Deferred.make<void>();
+        const late = yield* Deferred.make<Fiber.Fiber<unknown, unknown>>();
+        const step = durableStep("late", Schema.Void, Deferred.await(go));
+        const { agent, layer } = make("idempotent", () =>
+          Effect.gen(function* () {
+            const fiber = yield* Effect.forkDetach(step, { startImmediately: true });
+            yield* Deferred.succeed(late, fiber);
+          }),
+        );
+        const store = makeStore();
+        assert.strictEqual((yield* attempt(store, agent, layer))._tag, "settled");
+        yield* Deferred.succeed(go, undefined);
+        const exit = yield* Fiber.await(yield* Deferred.await(late));
+        assert.isTrue(Exit.hasDies(exit));
+        assert.deepStrictEqual(kindOf(store, "StepRecorded"), []);
+      }),
+    ),
+  );
+});
 
 describe("a step of a call whose process is lost", () => {
   const cases: ReadonlyArray<readonly [string, CrashPoint, ReadonlyArray<string>]> = [

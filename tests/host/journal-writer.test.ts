@@ -110,6 +110,8 @@ describe("the writer of a claimed thread", () => {
         assert.strictEqual(flushed._tag, "FenceRejected");
         const next = yield* Effect.flip(writer.durability.record([of.prepared("b")]));
         assert.strictEqual(next._tag, "FenceRejected");
+        const result = yield* Effect.flip(writer.durability.recordSoon([of.settled("b")]));
+        assert.strictEqual(result._tag, "FenceRejected");
       }).pipe(Effect.scoped, Effect.provide(layer));
     },
   );
