@@ -5,6 +5,7 @@
  */
 import * as Deferred from "effect/Deferred";
 import * as Effect from "effect/Effect";
+import type * as Scope from "effect/Scope";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import { ApprovalPolicy } from "#lib/approval/ApprovalPolicy.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
@@ -33,9 +34,11 @@ export interface Bell {
   readonly listen: Effect.Effect<Deferred.Deferred<void>>;
 }
 
-/** Lets calls in flight end and keeps new ones from starting once the host is closing. */
+/** Lets calls in flight end and keeps new ones from starting once the host is closing; knows an attempt for as long as its scope. */
 export interface Gate {
-  readonly guard: (durability: RunDurability["Service"]) => RunDurability["Service"];
+  readonly guard: (
+    durability: RunDurability["Service"],
+  ) => Effect.Effect<RunDurability["Service"], never, Scope.Scope>;
 }
 
 const contextOf = (
@@ -139,7 +142,8 @@ const runOnce = (
   const stored = writer.records();
   const context = contextOf(claim, agent, foldRecords(stored).attempts + 1, host);
   return interpret(context, stored, deliver).pipe(
-    Effect.provideService(RunDurability, gate.guard(writer.durability)),
+    Effect.provideServiceEffect(RunDurability, gate.guard(writer.durability)),
+    Effect.scoped,
     // Captured with the host, so that a worker's own surroundings change nothing.
     Effect.provideService(ApprovalPolicy, host.policies.approval),
   );

@@ -33,18 +33,23 @@ const startsWork = (event: RunEvent): boolean =>
 /** Waits for ever, but lets itself be interrupted even where its caller does not. */
 const held = Effect.interruptible(Effect.never);
 
+const note = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => {
+  for (const record of records) {
+    if (record._tag === "ToolCallPrepared") inFlight.add(keyOf(record));
+    else if (record._tag === "ToolCallSettled" || record._tag === "ToolCallUnknown") {
+      inFlight.delete(keyOf(record));
+    }
+  }
+};
+
 export const makeDrainGate = (): DrainGate => {
   let closing = false;
-  const inFlight = new Set<string>();
-  const note = (records: ReadonlyArray<RunRecord>): void => {
-    for (const record of records) {
-      if (record._tag === "ToolCallPrepared") inFlight.add(keyOf(record));
-      else if (record._tag === "ToolCallSettled" || record._tag === "ToolCallUnknown") {
-        inFlight.delete(keyOf(record));
-      }
-    }
-  };
-  const guard = (durability: RunDurability["Service"]): RunDurability["Service"] => ({
+  /** Calls in flight, a set per attempt: what an attempt left behind when it was taken away is no longer waited for. */
+  const attempts = new Set<Set<string>>();
+  const guardWith = (
+    durability: RunDurability["Service"],
+    note: (records: ReadonlyArray<RunRecord>) => void,
+  ): RunDurability["Service"] => ({
     ...durability,
     record: (records, diagnostics) =>
       Effect.suspend(() => {
@@ -61,8 +66,18 @@ export const makeDrainGate = (): DrainGate => {
     emit: (event) =>
       Effect.suspend(() => (closing && startsWork(event) ? held : durability.emit(event))),
   });
+  const guard = (durability: RunDurability["Service"]) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const inFlight = new Set<string>();
+        attempts.add(inFlight);
+        return inFlight;
+      }),
+      (inFlight) => Effect.sync(() => attempts.delete(inFlight)),
+    ).pipe(Effect.map((inFlight) => guardWith(durability, (records) => note(inFlight, records))));
+  const isIdle = () => [...attempts].every((inFlight) => inFlight.size === 0);
   const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
-    inFlight.size === 0 ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),
+    isIdle() ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),
   );
   return {
     guard,

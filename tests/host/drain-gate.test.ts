@@ -31,12 +31,12 @@ const settled: RunRecord = {
   endedAt: 1,
 };
 
-const makeHost = () => {
+const makeHost = Effect.gen(function* () {
   const seen: Array<string> = [];
   const gate = makeDrainGate();
   const keep = (records: ReadonlyArray<RunRecord>) =>
     Effect.sync(() => void seen.push(...records.map(({ _tag }) => _tag)));
-  const durability = gate.guard(
+  const durability = yield* gate.guard(
     RunDurability.of({
       record: keep,
       recordSoon: keep,
@@ -48,14 +48,14 @@ const makeHost = () => {
     }),
   );
   return { seen, gate, durability };
-};
+});
 
 describe("a host that stops", () => {
   it.effect(
     "starts no call and asks no model once it is closing, and what it holds can be interrupted",
     () =>
       Effect.gen(function* () {
-        const { seen, gate, durability } = makeHost();
+        const { seen, gate, durability } = yield* makeHost;
         yield* gate.close(1_000);
         // Where calls are prepared nothing may be interrupted; the hold must be.
         const held = yield* Effect.forkChild(Effect.uninterruptible(durability.record([prepared])));
@@ -71,7 +71,7 @@ describe("a host that stops", () => {
 
   it.effect("[CM-01] lets a call in flight make the calls inside it, which are part of it", () =>
     Effect.gen(function* () {
-      const { seen, gate, durability } = makeHost();
+      const { seen, gate, durability } = yield* makeHost;
       yield* durability.record([prepared]);
       const closing = yield* Effect.forkChild(gate.close(3_000));
       yield* TestClock.adjust("1 millis");
@@ -93,7 +93,7 @@ describe("a host that stops", () => {
 
   it.effect("waits for the call in flight and lets its result be recorded", () =>
     Effect.gen(function* () {
-      const { seen, gate, durability } = makeHost();
+      const { seen, gate, durability } = yield* makeHost;
       yield* durability.record([prepared]);
       const closing = yield* Effect.forkChild(gate.close(3_000));
       yield* TestClock.adjust("1 second");
@@ -105,9 +105,20 @@ describe("a host that stops", () => {
     }),
   );
 
+  it.effect("does not wait for what an attempt left behind that was taken away", () =>
+    Effect.gen(function* () {
+      const { gate } = yield* Effect.scoped(
+        Effect.tap(makeHost, ({ durability }) => durability.record([prepared])),
+      );
+      const closing = yield* Effect.forkChild(gate.close(3_000));
+      yield* TestClock.adjust("1 millis");
+      assert.isDefined(closing.pollUnsafe());
+    }),
+  );
+
   it.effect("does not wait longer than it was told", () =>
     Effect.gen(function* () {
-      const { gate, durability } = makeHost();
+      const { gate, durability } = yield* makeHost;
       yield* durability.record([prepared]);
       const closing = yield* Effect.forkChild(gate.close(3_000));
       yield* TestClock.adjust("3 seconds");
