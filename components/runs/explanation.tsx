@@ -14,12 +14,16 @@ import { keys } from "#lib/client/query-keys.ts";
 import type { RunDetail, RunExplanation } from "#lib/contract/views.ts";
 import { Attempts } from "./attempts.tsx";
 
+const againEveryMillis = 5_000;
+
 /** Why the run is where it is, what comes next, what an operator could do, and every recovery decision (OP-12). */
 export function Explanation({ detail }: { detail: RunDetail }) {
   const { api } = useConsole();
   const explained = useQuery({
     queryKey: keys.runExplanation(detail.runId),
     queryFn: ({ signal }) => api.explainRun(detail.runId, signal),
+    // An attempt that is put off makes no event: nothing else would say that it can be woken by now.
+    refetchInterval: detail.settledAt === null ? againEveryMillis : false,
   });
   return (
     <QueryStates query={explained} loading={<SkeletonRows rows={6} label="the explanation" />}>

@@ -142,7 +142,7 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
         holds: faults.length === 0,
         checked: {
           file: counted(lines, "line"),
-          chain: `${counted(count("record"), "record")} of the run, ${count("link")} of other runs between them, whose own text is not in the file to be checked`,
+          chain: `${counted(count("record"), "record")} of the run, ${linkWords(count("link"))}`,
           readable: counted(count("record"), "record"),
           approved: `${counted(counts.executed, "executed call")}, ${counted(counts.approved, "approval")}`,
           refused: counted(counts.declared, "declared call"),
@@ -160,6 +160,11 @@ const breakWords: Record<NonNullable<ReturnType<typeof checkLink>>["reason"], st
   epoch: "It was written by a worker that had lost the thread before.",
   digest: "Its content is not what was digested.",
 };
+
+const linkWords = (count: number): string =>
+  count === 0
+    ? "none of other runs between them"
+    : `${count} of other runs between them, whose own text is not in the file to be checked`;
 
 /** Where the first line says that a chain ended, against the last row of it that is in the file. */
 const tailFaults = (

@@ -65,7 +65,11 @@ export const judgeRetry = (run: RunToExplain): Verdict => {
       return yes(
         "Lost attempts are counted from zero again and the next one starts now. It goes on from the records: nothing that has happened is repeated.",
       );
-    return no("No attempt has failed, so there is nothing to try again.");
+    return no(
+      run.submission === "running" && run.lostAttempts > 0
+        ? "An attempt is under way; only when it is lost too is there something to try again."
+        : "No attempt has failed, so there is nothing to try again.",
+    );
   }
   if (run.state !== "failed") return no(`The run is ${run.state}; only a failed one is retried.`);
   if (!retryable.has(run.finishReason ?? ""))

@@ -76,6 +76,9 @@ describe("what a run waits for (OP-12)", () => {
       judgeRetry({ ...failed, state: "completed", finishReason: "answered" }).possible,
     );
     assert.isFalse(judgeRetry({ ...ready, lostAttempts: 0 }).possible);
+    const busy = judgeRetry({ ...ready, submission: "running" });
+    assert.isFalse(busy.possible);
+    assert.include(busy.effect, "under way");
   });
 
   it("[OP-12] every recovery decision has a meaning of its own in whole sentences", () => {
