@@ -55,10 +55,12 @@ afterEach(async () => {
 describe("SIGTERM with calls in flight", () => {
   it("[DU-04][PG-03] a call that ends within the drain is recorded, one that does not is in doubt after the next start, queued work waits, and no effect happens twice", async () => {
     const first = await launch();
-    const soon = await store.submit(charging(1, 800), "stop-soon");
     const never = await store.submit(charging(2, 120_000), "stop-never");
     const queued = await store.submit(charging(3, 0), "stop-queued", never.threadId);
-    await until("both effects have happened", patience, () => provider.effects.length === 2);
+    await until("the long call is in flight", patience, () => provider.effects.length === 1);
+    // Submitted last, so that a slow machine does not let it end before the signal.
+    const soon = await store.submit(charging(1, 800), "stop-soon");
+    await until("both calls are in flight", patience, () => provider.effects.length === 2);
     await first.end("SIGTERM");
     assert.notInclude(first.output(), "No healthy runners");
     assert.notInclude(first.output(), "ERROR");
