@@ -17,7 +17,7 @@ import { checkResult } from "./check-result.ts";
 
 /** How long a destination may take to answer a probe. */
 const probeTimeoutSeconds = 10;
-const maxDetailBytes = 2_000;
+export const maxDetailBytes = 2_000;
 const maxResultBytes = 65_536;
 
 /** What was asked and answered, ready to be stored. */

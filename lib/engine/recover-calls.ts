@@ -11,7 +11,8 @@ import { idempotencyKeyOf, probeIdOf, unknownIdOf } from "#lib/durable/derived-i
 import { probeActor, probeReason, reconcilerActor } from "#lib/durable/rule-actors.ts";
 import { type CallEvidence, type TurnEvidence, withInner } from "#lib/durable/run-state.ts";
 import type { LostCall } from "#lib/tool-probe.ts";
-import { askProbe, settleByRule } from "./ask-probe.ts";
+import { boundedText } from "#lib/failure-diagnostic.ts";
+import { askProbe, maxDetailBytes, settleByRule } from "./ask-probe.ts";
 import { checkResult } from "./check-result.ts";
 import type { ReconcilerAnswer, RunContext } from "./RunContext.ts";
 import { driftOf } from "./stored-calls.ts";
@@ -147,6 +148,28 @@ export const recoverCalls = Effect.fnUntraced(function* (
   return verdicts.flat();
 });
 
+/** A rule lets a call run again until it has started this often; then a person looks at it. */
+const maxStartsByRule = 3;
+
+type Ruled = Effect.Success<ReturnType<typeof settleByRule>>;
+
+/** A call that ends in doubt each time would else be made without end, as fast as its destination answers. */
+const boundRetries = (call: CallEvidence, ruled: Ruled): Ruled =>
+  ruled.settles === undefined ||
+  ruled.settles.resolution === "completed-with-result" ||
+  call.preparations < maxStartsByRule
+    ? ruled
+    : {
+        report: {
+          ...ruled.report,
+          detail: boundedText(
+            `${ruled.report.detail} Nothing was settled: the call has started ${call.preparations} times, and a rule lets it start at most ${maxStartsByRule} times.`,
+            maxDetailBytes,
+          ),
+        },
+        settles: undefined,
+      };
+
 /**
  * Asks the probes of everything in the last turn that is in doubt, open and not
  * asked about yet: once per doubt, before the attempt lets go. What an attempt
@@ -174,7 +197,7 @@ export const probeUnknowns = Effect.fnUntraced(function* (
       return Effect.gen(function* () {
         const askedAt = yield* now;
         const asked = yield* askProbe(probe, lostCallOf(context, number, call));
-        const { report, settles } = yield* settleByRule(tool, probe, asked);
+        const { report, settles } = boundRetries(call, yield* settleByRule(tool, probe, asked));
         const answeredAt = yield* now;
         const about = {
           runId: context.runId,

@@ -44,7 +44,7 @@ export const call = (id: string, name: string) => ({ id, name });
 
 /** Handlers that note their calls and end as the test says for each call id. */
 export const makeKeeper = (
-  behaviour: Readonly<Record<string, "lose" | "unsure" | "wait">> = {},
+  behaviour: Readonly<Record<string, "lose" | "unsure" | "never-sure" | "wait">> = {},
 ) => {
   const log: Array<string> = [];
   const keys: Array<string> = [];
@@ -62,7 +62,7 @@ export const makeKeeper = (
         for (let turn = 0; turn < 50; turn++) yield* Effect.yieldNow;
         return yield* process.lose;
       }
-      if (isFirst && behaviour[callId] === "unsure")
+      if ((isFirst && behaviour[callId] === "unsure") || behaviour[callId] === "never-sure")
         return yield* unknownOutcome("The request was sent; no answer came.");
       if (isFirst && behaviour[callId] === "wait") return yield* Effect.never;
       return `did ${callId}`;

@@ -203,6 +203,27 @@ describe("probes (DU-04, DU-06)", () => {
     }).pipe(withModel(oneSend, text("ok"))),
   );
 
+  it.effect(
+    "[DU-08] a rule lets a call that always ends in doubt start three times, and then a person looks",
+    () =>
+      Effect.gen(function* () {
+        const store = makeStore();
+        const keeper = makeKeeper({ a: "never-sure" });
+        // A probe that breaks in the end, so that the test ends where the bound is missing.
+        const answer = Effect.suspend(() =>
+          keeper.log.length > 9 ? Effect.die(new Error("too often")) : notFound,
+        );
+        const probe = probeOf(answer, { notFound: "safe-to-retry" });
+        assert.deepStrictEqual(yield* next(store, keeper, { context: probe.context }), waits);
+        assert.deepStrictEqual(keeper.log, ["a", "a", "a"]);
+        assert.include(
+          kindOf(store, "UnknownProbed").at(-1)?.detail,
+          "the call has started 3 times, and a rule lets it start at most 3 times",
+        );
+        assert.strictEqual(openUnknowns(store).length, 1);
+      }).pipe(withModel(oneSend)),
+  );
+
   it.effect("[DU-08] a call that ends in doubt again is asked about again", () =>
     Effect.gen(function* () {
       const store = makeStore();
