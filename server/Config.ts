@@ -67,6 +67,8 @@ const PortNumber = Schema.NumberFromString.check(
   Schema.isBetween({ minimum: 0, maximum: 65_535 }),
 );
 const WebAddress = Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/));
+/** Refused when it could be guessed, and when no request could carry it (`maxSecretLength`). */
+const AdminToken = Schema.String.check(Schema.isLengthBetween(32, 512));
 const PostgresAddress = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/));
 const atLeastOne = (maximum: number) =>
   Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum }));
@@ -122,10 +124,15 @@ export const settings = {
       expects: "a whole number from 1 to 600",
     },
   ),
-  adminToken: secret("ADMIN_TOKEN", {
-    doc: "Seeds an administrator's bearer token; without it the first start prints a one-time sign-in link.",
-    expects: "a token",
-  }),
+  adminToken: secret(
+    "ADMIN_TOKEN",
+    {
+      doc: "Seeds an administrator's bearer token; without it the first start prints a one-time sign-in link.",
+      expects:
+        "a token of 32 to 512 characters: it is an administrator's, and nothing else stands before it",
+    },
+    AdminToken,
+  ),
   openAiKey: secret("OPENAI_API_KEY", {
     doc: "With a key the agent uses OpenAI's Responses API; without any model key the rehearsal model answers.",
     expects: "a key",

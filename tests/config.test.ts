@@ -26,7 +26,7 @@ it.effect("a secret is kept redacted and a good value is taken as it is", () =>
   Effect.gen(function* () {
     const config = yield* read({
       PORT: "0",
-      ADMIN_TOKEN: "canary",
+      ADMIN_TOKEN: `canary-${"x".repeat(32)}`,
       DATABASE_URL: "postgres://u:p@h/d",
     });
     assert.strictEqual(config.port, 0);
@@ -55,6 +55,9 @@ it.effect.each([
 
 it.effect("a refused secret is not repeated in its sentence", () =>
   Effect.gen(function* () {
+    const short = yield* Effect.flip(read({ ADMIN_TOKEN: "canary" }));
+    assert.notInclude(short.message, "canary");
+    assert.match(short.message, /^ADMIN_TOKEN must be a token of 32 to 512 characters/);
     const refused = yield* Effect.flip(read({ DATABASE_URL: "mysql://canary@h/d" }));
     assert.notInclude(refused.message, "canary");
     assert.match(refused.message, /^DATABASE_URL must be an address that begins with postgres/);

@@ -29,7 +29,7 @@ const freePort = (): Promise<number> =>
 /** Starts it as `npm start` does, builds included, and waits until it is ready. */
 export const startProduct = async (databaseUrl: string): Promise<Product> => {
   const port = await freePort();
-  const token = `bench_${randomBytes(18).toString("base64url")}`;
+  const token = `bench_${randomBytes(24).toString("base64url")}`;
   const child = spawn(process.execPath, [path.join(packageRoot, "scripts/start.mjs")], {
     cwd: packageRoot,
     env: {

@@ -6,7 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import { type LaunchedServer, launchReady } from "#tests/support/launched-server.ts";
 import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
 
-const token = "takeover-administrator-token";
+const token = "takeover-administrator-token-of-a-test";
 
 let database: TestDatabase;
 let folder: string;
