@@ -10,6 +10,7 @@ import { TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { ThreadDriver, type ThreadRef } from "#lib/host/ThreadDriver.ts";
+import { BeginStop } from "./quiet-stop.ts";
 
 const Wake = Rpc.make("Wake", {
   payload: { tenantId: TenantId, threadId: ThreadId },
@@ -68,7 +69,11 @@ export const drainLayer = (millis: number): Layer.Layer<never, never, ThreadDriv
   Layer.effectDiscard(
     Effect.gen(function* () {
       const driver = yield* ThreadDriver;
-      yield* Effect.addFinalizer(() => driver.close(millis));
+      const beginStop = yield* BeginStop;
+      yield* Effect.addFinalizer(() => {
+        beginStop();
+        return driver.close(millis);
+      });
     }),
   );
 

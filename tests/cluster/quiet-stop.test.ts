@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest";
-import { Effect, Layer, Logger } from "effect";
-import { quietAtStop } from "#server/cluster/quiet-stop.ts";
+import { Context, Effect, Layer, Logger } from "effect";
+import { BeginStop, quietAtStop } from "#server/cluster/quiet-stop.ts";
 
 const line = "No healthy runners available";
 
@@ -27,4 +27,29 @@ it.effect(
       yield* Effect.scoped(Layer.build(quietAtStop(placement).pipe(Layer.provide(listening))));
       assert.deepStrictEqual(seen, [[line], ["A shard was not given back"]]);
     }),
+);
+
+it.effect("the line is left out from the moment on in which the host says that it stops", () =>
+  Effect.gen(function* () {
+    const seen: Array<unknown> = [];
+    const listening = Layer.succeed(
+      Logger.CurrentLoggers,
+      new Set([Logger.make<unknown, void>(({ message }) => void seen.push(message))]),
+    );
+    // What the cluster forks says it, and it was forked with the placement's own loggers.
+    const speak = Context.Service<{ readonly say: Effect.Effect<void> }>("tests/Speak");
+    const placement = Layer.effect(
+      speak,
+      Effect.map(Effect.context(), (context) => ({
+        say: Effect.provideContext(Effect.logWarning(line), context),
+      })),
+    );
+    yield* Effect.gen(function* () {
+      const { say } = yield* speak;
+      yield* say;
+      (yield* BeginStop)();
+      yield* say;
+    }).pipe(Effect.provide(quietAtStop(placement).pipe(Layer.provide(listening))));
+    assert.deepStrictEqual(seen, [[line]]);
+  }),
 );
