@@ -5,10 +5,11 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Exit, Layer, Schema } from "effect";
 import { Decision, DecisionModel, Tool, Toolkit } from "effect/unstable/ai";
-import { Agent, ToolDiscovery, ToolExposure } from "effect-agent";
+import { Agent, ToolDiscovery } from "effect-agent";
 import { RunToolAuthorization } from "effect-agent/run-options";
 import { RunToolVisibility } from "effect-agent/tool-exposure";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
+import { GetRecord, SearchRecords } from "#tests/support/record-tools.ts";
 import { isThere, load } from "#tests/support/seed-files.ts";
 import { errorTagOf, eventsOfKind, resultsIn, watch } from "#tests/engine/run-agent.ts";
 
@@ -28,19 +29,6 @@ describe.runIf(isThere)("the files", () => {
     });
   }
 });
-
-const GetRecord = Tool.make("get_record", {
-  description: "Read one record by its ID.",
-  parameters: Schema.Struct({ id: Schema.String }),
-  success: Schema.String,
-})
-  .annotate(ToolExposure.ToolNamespace, "records")
-  .annotate(ToolExposure.PinnedTool, true);
-const SearchRecords = Tool.make("search_records", {
-  description: "Search records by title.",
-  parameters: Schema.Struct({ title: Schema.String }),
-  success: Schema.Array(Schema.String),
-}).annotate(ToolExposure.ToolNamespace, "records");
 
 describe("what the examples must do", () => {
   it.effect(

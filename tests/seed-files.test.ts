@@ -2,25 +2,13 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Context, Effect, Exit, Layer, Schema } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
-import { Agent, type ToolDiscovery, ToolExposure } from "effect-agent";
+import { Agent, type ToolDiscovery } from "effect-agent";
 import type { RunOptions, RunToolAuthorization } from "effect-agent/run-options";
 import type { RunToolVisibility } from "effect-agent/tool-exposure";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { eventsOfKind, watch } from "#tests/engine/run-agent.ts";
+import { GetRecord, SearchRecords } from "#tests/support/record-tools.ts";
 import { isThere, load } from "#tests/support/seed-files.ts";
-
-const GetRecord = Tool.make("get_record", {
-  description: "Read one record by its ID.",
-  parameters: Schema.Struct({ id: Schema.String }),
-  success: Schema.String,
-})
-  .annotate(ToolExposure.ToolNamespace, "records")
-  .annotate(ToolExposure.PinnedTool, true);
-const SearchRecords = Tool.make("search_records", {
-  description: "Search records by title.",
-  parameters: Schema.Struct({ title: Schema.String }),
-  success: Schema.Array(Schema.String),
-}).annotate(ToolExposure.ToolNamespace, "records");
 
 describe.runIf(isThere)("the files, run as they are", () => {
   it.effect("[D-11][X-05] 02-progressive-discovery.ts pins, discovers and then offers", () =>
