@@ -45,13 +45,18 @@ const wantedOf = (words: ReadonlyArray<string>): Wanted | undefined => {
 /** Lines end with a line feed and with nothing else: U+2028 inside a text ends none. */
 const eachLine = async (file: string, take: (line: string) => void): Promise<void> => {
   const decoder = new StringDecoder("utf8");
-  let rest = "";
+  // The pieces of a line that has not ended: a line may be many chunks long.
+  let begun: Array<string> = [];
   for await (const chunk of createReadStream(file)) {
-    const parts = (rest + decoder.write(chunk)).split("\n");
-    rest = parts.pop() ?? "";
-    for (const line of parts) take(line);
+    const [first = "", ...more] = decoder.write(chunk).split("\n");
+    begun.push(first);
+    const last = more.pop();
+    if (last === undefined) continue;
+    take(begun.join(""));
+    for (const line of more) take(line);
+    begun = [last];
   }
-  rest += decoder.end();
+  const rest = begun.join("") + decoder.end();
   if (rest !== "") take(rest);
 };
 

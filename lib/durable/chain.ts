@@ -97,11 +97,15 @@ export interface ChainPlace {
   readonly epoch: number;
 }
 
-/** The first way in which the row does not follow what comes before it; `undefined` when it does. */
-export const checkLink = (
-  threadId: string,
+/**
+ * The first way in which the row does not follow what comes before it; `undefined` when it does.
+ *
+ * @param digest what the row must carry, made again by whoever asks
+ */
+export const checkPlace = (
   before: ChainPlace,
-  row: ChainLink,
+  row: Omit<ChainLink, "body">,
+  digest: () => string,
 ): ChainBreak | undefined => {
   const broken = (reason: ChainBreak["reason"], expected: string, found: string): ChainBreak => ({
     sequence: row.sequence,
@@ -115,9 +119,16 @@ export const checkLink = (
     return broken("previous-digest", before.digest, row.previousDigest);
   if (row.epoch < before.epoch)
     return broken("epoch", `at least ${before.epoch}`, String(row.epoch));
-  const digest = rowDigest({ ...row, threadId });
-  return row.digest === digest ? undefined : broken("digest", digest, row.digest);
+  const expected = digest();
+  return row.digest === expected ? undefined : broken("digest", expected, row.digest);
 };
+
+/** The same for a row whose text is there. */
+export const checkLink = (
+  threadId: string,
+  before: ChainPlace,
+  row: ChainLink,
+): ChainBreak | undefined => checkPlace(before, row, () => rowDigest({ ...row, threadId }));
 
 /**
  * Checks a thread's rows, given in stored order, from `start` on.

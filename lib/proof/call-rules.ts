@@ -42,12 +42,14 @@ export interface CallRules {
     readonly executed: number;
     readonly approved: number;
   };
-  /** Decisions by people, as the records carry them. */
+  /** What people were asked, and every decision, by people or not, as the records carry them. */
+  readonly requests: () => ReadonlyArray<RecordOf<"ApprovalRequested">>;
   readonly decisions: () => ReadonlyArray<RecordOf<"ApprovalDecided">>;
 }
 
 export const makeCallRules = (runId: string): CallRules => {
   const calls = new Map<string, CallFacts>();
+  const requests: Array<RecordOf<"ApprovalRequested">> = [];
   const decisions: Array<RecordOf<"ApprovalDecided">> = [];
   const executed = new Set<string>();
   let opened = 0;
@@ -125,6 +127,7 @@ export const makeCallRules = (runId: string): CallRules => {
       case "ApprovalRequested": {
         const call = callOf(record.turn, record.callId);
         call.requested = record;
+        requests.push(record);
         const { effectiveParameters, parametersDigest } = record.request;
         if (digestOf(effectiveParameters) !== parametersDigest)
           at(
@@ -147,7 +150,7 @@ export const makeCallRules = (runId: string): CallRules => {
         call.decided = record;
         if (record.decision !== "approved")
           call.refused = `it was ${record.decision} by ${record.actor.name}`;
-        if (record.actor.kind === "operator") decisions.push(record);
+        decisions.push(record);
         break;
       }
       case "AuthorizationDenied":
@@ -194,6 +197,7 @@ export const makeCallRules = (runId: string): CallRules => {
 
   return {
     take,
+    requests: () => requests,
     decisions: () => decisions,
     isOpened: () => opened > 0,
     counts: () => ({

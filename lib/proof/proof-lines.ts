@@ -6,16 +6,20 @@ import * as Schema from "effect/Schema";
 import { EpochMillis } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { ApprovalState } from "#lib/contract/status.ts";
+import { LinkSeal } from "./link-seal.ts";
 
-/** The version of this format; a later one may add lines and fields, never take one away. */
-export const proofVersion = 1;
+/**
+ * The version of this format; a later one may add lines and fields, never take one away. Since 2 a record of
+ * another run carries its seal; in a pack of version 1 such a line is only what the file says.
+ */
+export const proofVersion = 2;
 
 const Tail = Schema.Struct({ sequence: Schema.Int, digest: Schema.String });
 
 /** The first line: what the file is about, and where both chains ended when it was made. */
 export const ProofHeader = Schema.Struct({
   kind: Schema.Literal("proof"),
-  version: Schema.Literal(proofVersion),
+  version: Schema.Literals([1, proofVersion]),
   tenantId: Schema.String,
   threadId: Schema.String,
   runId: Schema.String,
@@ -43,8 +47,15 @@ export const ProofRecord = Schema.Struct({
   body: Schema.String,
 });
 
-/** A record of another run of the same thread, without what it says: only what joins the chain. */
-export const ProofLink = Schema.Struct({ kind: Schema.Literal("link"), ...link });
+/**
+ * A record of another run of the same thread, without what it says: only what joins the chain. With the seal its
+ * digest can be made again, so nothing before it can be changed while what follows it stays true.
+ */
+export const ProofLink = Schema.Struct({
+  kind: Schema.Literal("link"),
+  ...link,
+  seal: Schema.optionalKey(LinkSeal),
+});
 
 /** An approval request as people answered it. */
 export const ProofApproval = Schema.Struct({

@@ -4,9 +4,10 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import { RunRecord } from "#lib/contract/records.ts";
-import { auditDigest } from "#lib/durable/audit-chain.ts";
-import { type ChainPlace, checkLink } from "#lib/durable/chain.ts";
+import { type ChainPlace, checkLink, checkPlace } from "#lib/durable/chain.ts";
 import { makeCallRules, type ProofCheck, type ProofFault } from "./call-rules.ts";
+import { sealedDigest } from "./link-seal.ts";
+import { approvalFaults, auditFaults, peopleFaults } from "./people-rules.ts";
 import { type ProofApproval, type ProofAudit, type ProofHeader, ProofLine } from "./proof-lines.ts";
 
 /** At most so many faults are kept: one alteration may break much. */
@@ -28,7 +29,6 @@ export interface ProofVerifier {
 
 const decodeLine = Schema.decodeUnknownResult(Schema.fromJsonString(ProofLine));
 const decodeRecord = Schema.decodeUnknownResult(Schema.fromJsonString(RunRecord));
-const decodeJson = Schema.decodeUnknownResult(Schema.fromJsonString(Schema.Json));
 
 /** Messages about values are shortened: they are read by a person. */
 const short = (text: string): string => (text.length > 300 ? `${text.slice(0, 300)}…` : text);
@@ -50,6 +50,7 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
   let rules: ReturnType<typeof makeCallRules> | undefined;
   let place: ChainPlace | undefined;
   let lines = 0;
+  let furthest = 0;
   let ended = false;
 
   const follow = (row: Extract<ProofLine, { kind: "record" | "link" }>): void => {
@@ -62,16 +63,18 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
       digest: row.digest,
       epoch: Math.max(before.epoch, row.epoch),
     };
-    if (row.kind === "link") {
-      // Its text is another run's business; only its place can be looked at.
-      if (row.sequence !== before.sequence + 1 || row.previousDigest !== before.digest)
-        fault("chain", where, "It does not follow the record before it.");
-      return;
-    }
-    const broken = checkLink(header.threadId, before, row);
-    // Only a digest that was made again here proves anything: a link's is what the file says.
+    const { threadId } = header;
+    if (row.kind === "link" && row.seal === undefined) return fault("chain", where, unsealed);
+    const broken =
+      row.kind === "record"
+        ? checkLink(threadId, before, row)
+        : checkPlace(before, row, () =>
+            row.seal === undefined ? "" : sealedDigest({ ...row, threadId }, row.seal),
+          );
+    // Only a digest that was made again here proves anything.
     if (broken === undefined) missing.delete(row.digest);
     else fault("chain", where, breakWords[broken.reason]);
+    if (row.kind === "link") return;
     const record = decodeRecord(row.body);
     if (Result.isFailure(record))
       return fault("readable", where, `Its text is no record: ${record.failure.message}`);
@@ -98,6 +101,9 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
       return;
     }
     if (header === undefined) return fault("file", `line ${lines}`, "The first line is missing.");
+    if (rank[line.kind] < furthest)
+      fault("file", `line ${lines}`, "It stands out of order: approvals, records, audit rows.");
+    furthest = rank[line.kind];
     if (line.kind === "approval") approvals.push(line);
     else if (line.kind === "audit") audits.push(line);
     else follow(line);
@@ -123,7 +129,11 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
         fault("chain", "start", "The record that opened the run is missing.");
       for (const one of tailFaults("thread", header?.threadTail, place))
         fault("chain", one.where, one.message);
-      if (header?.runTail !== undefined && place?.digest !== header.runTail.digest)
+      const runTail = header?.runTail;
+      if (
+        runTail !== undefined &&
+        (place?.digest !== runTail.digest || place.sequence !== runTail.sequence)
+      )
         fault("chain", "end", "The last record is not the one that the first line names.");
       for (const one of tailFaults("audit", header?.auditTail, audits.at(-1)))
         fault("audit", one.where, one.message);
@@ -132,8 +142,12 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
       const tenantId = header?.tenantId ?? "";
       const decisions = rules?.decisions() ?? [];
       for (const one of auditFaults(tenantId, audits)) fault(one.check, one.where, one.message);
-      for (const one of peopleFaults(decisions, approvals, audits))
+      for (const one of [
+        ...approvalFaults(rules?.requests() ?? [], decisions, approvals),
+        ...peopleFaults(decisions, approvals, audits),
+      ])
         fault(one.check, one.where, one.message);
+      const byPeople = decisions.filter(({ actor }) => actor.kind === "operator").length;
       const counts = rules?.counts() ?? { declared: 0, executed: 0, approved: 0 };
       const count = (kind: string): number => kinds.get(kind) ?? 0;
       return {
@@ -147,12 +161,15 @@ export const makeProofVerifier = (known: ReadonlyArray<string> = []): ProofVerif
           approved: `${counted(counts.executed, "executed call")}, ${counted(counts.approved, "approval")}`,
           refused: counted(counts.declared, "declared call"),
           settled: counted(counts.declared, "declared call"),
-          audit: `${counted(audits.length, "audit row")}, ${counted(decisions.length, "decision")} by people`,
+          audit: `${counted(audits.length, "audit row")}, ${counted(byPeople, "decision")} by people`,
         },
       };
     },
   };
 };
+
+/** The order of the parts of a file. */
+const rank = { approval: 1, record: 2, link: 2, audit: 3 } as const;
 
 const breakWords: Record<NonNullable<ReturnType<typeof checkLink>>["reason"], string> = {
   gap: "A record before it is missing, or it stands in the wrong place.",
@@ -161,10 +178,13 @@ const breakWords: Record<NonNullable<ReturnType<typeof checkLink>>["reason"], st
   digest: "Its content is not what was digested.",
 };
 
+const unsealed =
+  "It is another run's and its digest cannot be made again, so nothing before it is proven. Packs of version 1 are so: export the run again.";
+
 const linkWords = (count: number): string =>
   count === 0
     ? "none of other runs between them"
-    : `${count} of other runs between them, whose own text is not in the file to be checked`;
+    : `${count} of other runs between them, whose digests are made again from their seals`;
 
 /** Where the first line says that a chain ended, against the last row of it that is in the file. */
 const tailFaults = (
@@ -182,60 +202,3 @@ const tailFaults = (
         },
       ];
 };
-
-/** Every row's own digest, and the order; the rows between them belong to other runs and are not in the file. */
-const auditFaults = (
-  tenantId: string,
-  audits: ReadonlyArray<ProofAudit>,
-): ReadonlyArray<ProofFault> =>
-  audits.flatMap((row, index): ReadonlyArray<ProofFault> => {
-    const at = (message: string): ProofFault => ({
-      check: "audit",
-      where: `audit row ${row.sequence}`,
-      message,
-    });
-    const before = audits[index - 1];
-    if (before !== undefined && row.sequence <= before.sequence)
-      return [at("It stands out of order.")];
-    if (before?.sequence === row.sequence - 1 && before.digest !== row.previousDigest)
-      return [at("It does not follow the row before it.")];
-    const [earlier, later] = [row.before, row.after].map((text) =>
-      text === null ? null : Result.getOrElse(decodeJson(text), () => undefined),
-    );
-    if (earlier === undefined || later === undefined) return [at("What it says cannot be read.")];
-    const digest = auditDigest({ ...row, tenantId, before: earlier, after: later }, row);
-    return digest === row.digest ? [] : [at("Its content is not what was digested.")];
-  });
-
-/** Every decision that the run heard of is one that a person made and the audit knows. */
-const peopleFaults = (
-  decisions: ReturnType<ReturnType<typeof makeCallRules>["decisions"]>,
-  approvals: ReadonlyArray<ProofApproval>,
-  audits: ReadonlyArray<ProofAudit>,
-): ReadonlyArray<ProofFault> =>
-  decisions.flatMap((decided): ReadonlyArray<ProofFault> => {
-    const at = (message: string): ProofFault => ({
-      check: "audit",
-      where: `request ${decided.requestId}`,
-      message,
-    });
-    const approval = approvals.find(({ requestId }) => requestId === decided.requestId);
-    if (approval === undefined) return [at("Its approval is not in the file.")];
-    if (approval.state !== decided.decision)
-      return [at(`The run heard ${decided.decision}; the approval says ${approval.state}.`)];
-    if (approval.parametersDigest !== decided.parametersDigest)
-      return [at("The approval is of other arguments than the run heard of.")];
-    const people =
-      decided.decision === "approved" ? (decided.approvers ?? [decided.actor]) : [decided.actor];
-    return people.flatMap((person) =>
-      audits.some(
-        (row) =>
-          row.accepted &&
-          row.verb === "decide-approval" &&
-          row.target === decided.requestId &&
-          row.actor.id === person.id,
-      )
-        ? []
-        : [at(`The audit has no decision of ${person.name} about it.`)],
-    );
-  });

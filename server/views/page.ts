@@ -24,6 +24,8 @@ export interface PageRequest<Row> {
   readonly rows: (limit: number) => Effect.Effect<ReadonlyArray<unknown>, SqlError>;
   /** `FROM ... WHERE ...` of the whole filter, without the cursor. */
   readonly matching: Fragment;
+  /** Whether there are more rows than these; by default, whether they are more than `limit`. */
+  readonly isMore?: (rows: ReadonlyArray<Row>) => boolean;
   /** Values of the sort columns, which the next page goes on after. */
   readonly cursorOf: (row: Row) => ReadonlyArray<string>;
 }
@@ -53,13 +55,12 @@ export const readPage = <Row>(request: PageRequest<Row>) =>
     const { last } = yield* newest(request.tenantId);
     const items = found.slice(0, limit);
     const end = items.at(-1);
+    const isMore = found.length > limit || request.isMore?.(found) === true;
     const page: Page<Row> = {
       items,
       count,
       asOf: last,
-      ...(found.length > limit && end !== undefined
-        ? { next: encodeCursor(request.cursorOf(end)) }
-        : {}),
+      ...(isMore && end !== undefined ? { next: encodeCursor(request.cursorOf(end)) } : {}),
     };
     return page;
   });

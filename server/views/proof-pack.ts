@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { EpochMillis, type RunId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
+import { sealOf } from "#lib/proof/link-seal.ts";
 import {
   type ProofApproval,
   ProofApproval as Approval,
@@ -20,8 +21,9 @@ import { millis } from "./columns.ts";
 import { notFound } from "./require-run.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
 
-/** Records are a few kilobytes as a rule and a few megabytes at most. */
-const recordsPerPage = 50;
+const recordsPerPage = 200;
+/** A page ends with the record that passes this many bytes, so one is always read. */
+export const recordBytesPerPage = 1_048_576;
 const auditRowsPerPage = 500;
 
 const Bounds = Schema.Struct({
@@ -86,12 +88,17 @@ const RecordRow = Schema.Struct({
   digest: Schema.String,
   previousDigest: Schema.String,
   recordedAt: EpochMillis,
-  /** Null for a record of another run. */
-  body: Schema.NullOr(Schema.String),
+  body: Schema.String,
+  /** Whether it is of the run itself; what another run's record says does not leave the server. */
+  own: Schema.Boolean,
 });
 
-const recordLine = ({ body, recordedAt, ...link }: typeof RecordRow.Type): ProofLine =>
-  body === null ? { kind: "link", ...link } : { kind: "record", ...link, recordedAt, body };
+const recordLine =
+  (threadId: ThreadId) =>
+  ({ body, own, recordedAt, ...link }: typeof RecordRow.Type): ProofLine =>
+    own
+      ? { kind: "record", ...link, recordedAt, body }
+      : { kind: "link", ...link, seal: sealOf({ ...link, threadId, body }) };
 
 const AuditRow = Schema.Struct({
   sequence: Schema.Int,
@@ -117,10 +124,10 @@ const auditLine = ({ actorKind, actorId, actorName, ...row }: typeof AuditRow.Ty
   actor: { kind: actorKind, id: actorId, name: actorName },
 });
 
-/** Pages of rows behind a sequence, until one comes back short. */
+/** Pages of rows behind a sequence, until `isLast` says that one of so many rows, up to this sequence, was the last. */
 const paged = <Row extends { readonly sequence: number }, E, R>(
   start: number,
-  size: number,
+  isLast: (rows: number, through: number) => boolean,
   read: (after: number) => Effect.Effect<ReadonlyArray<Row>, E, R>,
 ): Stream.Stream<Row, E, R> =>
   Stream.paginate(start, (after) =>
@@ -128,39 +135,57 @@ const paged = <Row extends { readonly sequence: number }, E, R>(
       const last = rows.at(-1);
       return [
         rows,
-        last === undefined || rows.length < size ? Option.none() : Option.some(last.sequence),
+        last === undefined || isLast(rows.length, last.sequence)
+          ? Option.none()
+          : Option.some(last.sequence),
       ] as const;
     }),
   );
 
-const records = (tenantId: TenantId, runId: RunId, bounds: typeof Bounds.Type) =>
-  bounds.first === null || bounds.last === null
-    ? Stream.empty
-    : paged(bounds.first - 1, recordsPerPage, (after) =>
-        inSnapshot(
-          tenantId,
-          Effect.flatMap(SqlClient, (sql) =>
-            decodeRows(RecordRow)(sql`
-              SELECT j.sequence::float8 AS sequence, j.epoch::float8 AS epoch, j.digest,
-                j.previous_digest AS "previousDigest",
-                ${sql.literal(millis("j.recorded_at"))} AS "recordedAt",
-                CASE WHEN j.run_id = ${runId} THEN j.body END AS body
-              FROM journal_records j
-              WHERE j.tenant_id = ${tenantId} AND j.thread_id = ${bounds.threadId}
-                AND j.sequence > ${after}::float8::bigint
-                AND j.sequence <= ${bounds.last ?? 0}::float8::bigint
-              ORDER BY j.sequence LIMIT ${recordsPerPage}`),
-          ),
+/** Records of the thread from the run's first to its last. */
+const records = (tenantId: TenantId, runId: RunId, bounds: typeof Bounds.Type) => {
+  const { first, last: through, threadId } = bounds;
+  if (first === null || through === null) return Stream.empty;
+  return paged(
+    first - 1,
+    (_, sequence) => sequence >= through,
+    (after) =>
+      inSnapshot(
+        tenantId,
+        Effect.flatMap(SqlClient, (sql) =>
+          // octet_length reads no body: a long text's length stands beside it.
+          decodeRows(RecordRow)(sql`
+            SELECT p.sequence::float8 AS sequence, p.epoch::float8 AS epoch, p.digest,
+              p.previous_digest AS "previousDigest",
+              ${sql.literal(millis("p.recorded_at"))} AS "recordedAt", p.body,
+              p.run_id = ${runId} AS own
+            FROM (
+              SELECT j.*, sum(octet_length(j.body)) OVER (ORDER BY j.sequence)
+                - octet_length(j.body) AS bytes_before
+              FROM (
+                SELECT r.* FROM journal_records r
+                WHERE r.tenant_id = ${tenantId} AND r.thread_id = ${threadId}
+                  AND r.sequence > ${after}::float8::bigint
+                  AND r.sequence <= ${through}::float8::bigint
+                ORDER BY r.sequence LIMIT ${recordsPerPage}
+              ) AS j
+            ) AS p
+            WHERE p.bytes_before < ${recordBytesPerPage} ORDER BY p.sequence`),
         ),
-      );
+      ),
+  );
+};
 
 /** Rows about the run itself, and refused ones about it or about its requests and doubts. */
 const auditRows = (tenantId: TenantId, runId: RunId, through: number) =>
-  paged(0, auditRowsPerPage, (after) =>
-    inSnapshot(
-      tenantId,
-      Effect.flatMap(SqlClient, (sql) =>
-        decodeRows(AuditRow)(sql`
+  paged(
+    0,
+    (rows) => rows < auditRowsPerPage,
+    (after) =>
+      inSnapshot(
+        tenantId,
+        Effect.flatMap(SqlClient, (sql) =>
+          decodeRows(AuditRow)(sql`
           WITH about AS (
             SELECT ${runId}::text AS target
             UNION SELECT request_id FROM approval_requests WHERE tenant_id = ${tenantId} AND run_id = ${runId}
@@ -180,8 +205,8 @@ const auditRows = (tenantId: TenantId, runId: RunId, through: number) =>
           FROM found f JOIN audit_log l ON l.tenant_id = ${tenantId} AND l.sequence = f.sequence
           WHERE l.sequence > ${after}::float8::bigint AND l.sequence <= ${through}::float8::bigint
           ORDER BY l.sequence LIMIT ${auditRowsPerPage}`),
+        ),
       ),
-    ),
   );
 
 const encodeLine = Schema.encodeSync(Schema.fromJsonString(ProofLine));
@@ -213,7 +238,7 @@ export const proofLines = Effect.fn("views.proofLines")(function* (
   };
   const approvals: ReadonlyArray<ProofApproval> = read.approvals;
   return Stream.fromIterable<ProofLine>([header, ...approvals]).pipe(
-    Stream.concat(Stream.map(records(tenantId, runId, bounds), recordLine)),
+    Stream.concat(Stream.map(records(tenantId, runId, bounds), recordLine(bounds.threadId))),
     Stream.concat(Stream.map(auditRows(tenantId, runId, bounds.auditSequence), auditLine)),
     Stream.map((line) => encodeLine(line)),
   );

@@ -1,10 +1,12 @@
 /** The export over real HTTP: what the server hands out holds, and one changed byte in its database does not. */
-import { Effect } from "effect";
+import { Effect, Stream } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, it } from "vitest";
 import { makeProofVerifier } from "#lib/proof/verify-proof.ts";
+import { recordBytesPerAnswer } from "#server/views/list-records.ts";
+import { proofLines, recordBytesPerPage } from "#server/views/proof-pack.ts";
 import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
-import { gatedRun } from "#tests/support/ledger-fixtures.ts";
+import { gatedRun, startedRun } from "#tests/support/ledger-fixtures.ts";
 
 let api: TestApi;
 let ann: TestOperator;
@@ -78,11 +80,62 @@ it("[C042][PG-02] a record of another run between joins the chain without a word
   const { lines } = await exported(runId);
   const [link, ...more] = lines.filter((line) => line.startsWith('{"kind":"link"'));
   assert.deepStrictEqual(more, []);
+  assert.deepStrictEqual(Object.keys(JSON.parse(link ?? "{}").seal), ["state", "bytes"]);
   assert.notProperty(JSON.parse(link ?? "{}"), "body");
   assert.deepStrictEqual(
     report(lines).faults.filter(({ check }) => check === "chain" || check === "file"),
     [],
   );
+});
+
+it("[C098][PG-02] another run's record that was changed in the database is found by its seal", async () => {
+  const { runId } = await decidedRun();
+  await api.run(
+    Effect.flatMap(
+      SqlClient,
+      (sql) => sql`UPDATE journal_records SET run_id = 'run_of_another', body = body || ' '
+        WHERE run_id = ${runId} AND sequence = 2`,
+    ),
+  );
+  const { faults } = report((await exported(runId)).lines);
+  assert.deepInclude(faults, {
+    check: "chain",
+    where: "record 2",
+    message: "Its content is not what was digested.",
+  });
+});
+
+it("[C098] a run of large records is read in pages of bytes, by the export and by the list of records", async () => {
+  const { place, append, records } = await api.run(startedRun());
+  const large = "x".repeat(700_000);
+  for (let turn = 0; turn < 6; turn += 1)
+    await api.run(append([{ ...records.turn([]), turn: turn + 1, text: large }]));
+  const pages = await api.run(
+    Effect.flatMap(
+      proofLines(place.tenantId, place.runId, { kind: "operator", id: "op", name: "Op" }),
+      (lines) =>
+        Stream.runFold(
+          Stream.chunks(lines),
+          (): ReadonlyArray<number> => [],
+          (sizes, page) => [...sizes, page.reduce((sum, line) => sum + line.length, 0)],
+        ),
+    ),
+  );
+  assert.isAtMost(Math.max(...pages), recordBytesPerPage + 800_000);
+  assert.isAbove(pages.length, 3);
+
+  const read: Array<number> = [];
+  let cursor = "";
+  do {
+    const answer = await api.request(`/runs/${place.runId}/records?limit=200${cursor}`, {
+      token: ann.token,
+    });
+    assert.strictEqual(answer.status, 200);
+    assert.isAtMost(answer.text.length, recordBytesPerAnswer + 900_000);
+    read.push(...answer.body.items.map(({ sequence }: { sequence: number }) => sequence));
+    cursor = answer.body.next === undefined ? "" : `&cursor=${answer.body.next}`;
+  } while (cursor !== "");
+  assert.deepStrictEqual(read, [1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
 it.each([

@@ -3,12 +3,13 @@ import { createHash } from "node:crypto";
 import { Effect, Schema } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
-import { TenantId, ThreadId } from "#lib/contract/ids.ts";
+import { RunId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { Actor, RunRecord } from "#lib/contract/records.ts";
 import { auditDigest } from "#lib/durable/audit-chain.ts";
 import { chainRecords, emptyTail } from "#lib/durable/chain.ts";
-import type { ProofLine } from "#lib/proof/proof-lines.ts";
+import { sealOf } from "#lib/proof/link-seal.ts";
+import { type ProofLine, proofVersion } from "#lib/proof/proof-lines.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { approvalRule } from "#lib/tool-approval.ts";
 import {
@@ -69,7 +70,7 @@ export const sampleRecords: Effect.Effect<ReadonlyArray<RunRecord>> = Effect.gen
 );
 
 const tenantId = TenantId.make("tenant");
-const threadId = ThreadId.make("thread-1");
+export const threadId = ThreadId.make("thread-1");
 
 const auditLines = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLine> => {
   let previousDigest = "0".repeat(64);
@@ -105,6 +106,7 @@ const approvalLines = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLi
   records.flatMap((record): ReadonlyArray<ProofLine> => {
     if (record._tag !== "ApprovalDecided") return [];
     const { requestId, turn, callId, toolName, decision: state, parametersDigest } = record;
+    const { decidedAt } = record;
     return [
       {
         kind: "approval",
@@ -116,22 +118,32 @@ const approvalLines = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLi
         parametersDigest,
         approversRequired: 2,
         decidedBy: record.actor,
-        decidedAt: 5,
-        approvers: [],
+        decidedAt,
+        approvers: (record.approvers ?? []).map(({ id, name }) => ({
+          operatorId: id,
+          name,
+          decision: "approved",
+          parametersDigest,
+          at: 4,
+        })),
       },
     ];
   });
 
-/** The lines of a pack of these records, the chain made anew: what a forger with all our tools would hand out. */
+/**
+ * The lines of a pack of these records, the chain made anew: what a forger with all our tools would hand out.
+ * The first record says whose pack it is; records of other runs become sealed links.
+ */
 export const packOf = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLine> => {
   const { rows, tail } = chainRecords(emptyTail, records, { threadId, epoch: 1 });
   const runId = records[0]?.runId ?? "";
-  const audits = auditLines(records);
+  const own = records.filter((record) => record.runId === runId);
+  const audits = auditLines(own);
   const lastAudit = audits.at(-1);
   return [
     {
       kind: "proof",
-      version: 1,
+      version: proofVersion,
       tenantId,
       threadId,
       runId,
@@ -139,21 +151,42 @@ export const packOf = (records: ReadonlyArray<RunRecord>): ReadonlyArray<ProofLi
       exportedBy: decider,
       threadTail: tail,
       runTail: tail,
-      auditTail: lastAudit?.kind === "audit" ? lastAudit : emptyTail,
+      auditTail:
+        lastAudit?.kind === "audit"
+          ? { sequence: lastAudit.sequence, digest: lastAudit.digest }
+          : emptyTail,
     },
-    ...approvalLines(records),
-    ...rows.map(({ sequence, digest, previousDigest, body }): ProofLine => ({
-      kind: "record",
-      sequence,
-      epoch: 1,
-      digest,
-      previousDigest,
-      recordedAt: 7,
-      body,
-    })),
+    ...approvalLines(own),
+    ...rows.map(({ sequence, digest, previousDigest, body }, index): ProofLine => {
+      const link = { sequence, epoch: 1, digest, previousDigest };
+      return records[index]?.runId === runId
+        ? { kind: "record", ...link, recordedAt: 7, body }
+        : { kind: "link", ...link, seal: sealOf({ ...link, threadId, body }) };
+    }),
     ...audits,
   ];
 };
+
+/** The run's records with one of another run of the thread behind each but the last. */
+export const amongOthers = (records: ReadonlyArray<RunRecord>): ReadonlyArray<RunRecord> =>
+  records.flatMap((record, index): ReadonlyArray<RunRecord> =>
+    index === records.length - 1
+      ? [record]
+      : [
+          record,
+          {
+            _tag: "AbortRequested",
+            runId: RunId.make("run-of-another"),
+            actor: second,
+            reason: `the ${index}th reason of another run`,
+            requestedAt: index,
+          },
+        ],
+  );
+
+/** The digest of the run's last record: what people are told to note elsewhere. */
+export const lastDigest = (lines: ReadonlyArray<ProofLine>): string =>
+  lines.flatMap((line) => (line.kind === "record" ? [line.digest] : [])).at(-1) ?? "";
 
 /** The file's text lines, with the last line that closes it. */
 export const closedLines = (lines: ReadonlyArray<ProofLine>): ReadonlyArray<string> => {

@@ -5,7 +5,13 @@ import type { RunRecord } from "#lib/contract/records.ts";
 import type { ProofCheck } from "#lib/proof/call-rules.ts";
 import type { ProofLine } from "#lib/proof/proof-lines.ts";
 import { makeProofVerifier } from "#lib/proof/verify-proof.ts";
-import { closedLines, packOf, sampleRecords } from "#tests/proof/sample-pack.ts";
+import {
+  amongOthers,
+  closedLines,
+  lastDigest,
+  packOf,
+  sampleRecords,
+} from "#tests/proof/sample-pack.ts";
 
 let records: ReadonlyArray<RunRecord>;
 let lines: ReadonlyArray<ProofLine>;
@@ -37,13 +43,14 @@ describe("a true pack", () => {
   });
 
   it("[PG-02] records of other runs of the thread join the chain without what they say", () => {
-    const middle = lines.flatMap((line): ReadonlyArray<ProofLine> => {
-      // A kind that no rule looks at: as if it were another run's.
-      if (line.kind !== "record" || !line.body.includes('"RunSuspended"')) return [line];
-      const { body: _, recordedAt: __, ...link } = line;
-      return [{ ...link, kind: "link" }];
-    });
-    assert.deepStrictEqual(checksOf(closedLines(middle)), []);
+    const texts = closedLines(packOf(amongOthers(records)));
+    const report = verify(texts, [lastDigest(packOf(amongOthers(records)))]);
+    assert.deepStrictEqual(report.faults, []);
+    assert.match(
+      report.checked.chain,
+      /^\d+ records of the run, [1-9]\d* of other runs between them/,
+    );
+    assert.notInclude(texts.join(""), "run-of-another");
   });
 
   it("a digest that was noted elsewhere and is not in the chain is missed", () => {
