@@ -7,6 +7,7 @@ import { extendApproval } from "#server/operator/extend-approval.ts";
 import { lookAtApproval } from "#server/operator/look-at-approval.ts";
 import { readApprovalDetail } from "#server/views/approval-detail.ts";
 import { listApprovals } from "#server/views/list-approvals.ts";
+import { unlessArchived } from "#server/views/archived-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -19,7 +20,7 @@ export const approvalsHandlers = HttpApiBuilder.group(
       list: ({ query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", "approvals");
-          return yield* listApprovals(tenantId, query);
+          return yield* listApprovals(tenantId, query).pipe(unlessArchived(tenantId, query.runId));
         }).pipe(Effect.provideContext(services)),
       get: ({ params }) =>
         Effect.gen(function* () {

@@ -4,6 +4,7 @@ import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { acknowledgeDenial } from "#server/operator/acknowledge-denial.ts";
 import { listDenials, readDenial } from "#server/views/denials.ts";
+import { unlessArchived } from "#server/views/archived-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -16,7 +17,7 @@ export const denialsHandlers = HttpApiBuilder.group(
       list: ({ query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", "denials");
-          return yield* listDenials(tenantId, query);
+          return yield* listDenials(tenantId, query).pipe(unlessArchived(tenantId, query.runId));
         }).pipe(Effect.provideContext(services)),
       get: ({ params }) =>
         Effect.gen(function* () {

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect";
 import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { listDiagnostics, readDiagnostic } from "#server/views/diagnostics.ts";
+import { unlessArchived } from "#server/views/archived-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -14,7 +15,9 @@ export const diagnosticsHandlers = HttpApiBuilder.group(
       list: ({ query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("read-diagnostics", "diagnostics");
-          return yield* listDiagnostics(tenantId, query);
+          return yield* listDiagnostics(tenantId, query).pipe(
+            unlessArchived(tenantId, query.runId),
+          );
         }).pipe(Effect.provideContext(services)),
       get: ({ params }) =>
         Effect.gen(function* () {

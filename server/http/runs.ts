@@ -7,7 +7,7 @@ import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { abortRun } from "#server/operator/abort-run.ts";
 import { retryRun } from "#server/operator/retry-run.ts";
 import { wakeRun } from "#server/operator/wake-run.ts";
-import { orArchived } from "#server/views/archived-run.ts";
+import { ofRun } from "./of-run.ts";
 import { readExposure, readExposureExplanation } from "#server/views/exposure-view.ts";
 import { listRecords } from "#server/views/list-records.ts";
 import { listRuns } from "#server/views/list-runs.ts";
@@ -36,27 +36,23 @@ export const runsHandlers = HttpApiBuilder.group(
       get: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readRunDetail(tenantId, params.runId).pipe(
-            orArchived(tenantId, params.runId),
-          );
-        }).pipe(Effect.provideContext(services)),
+          return yield* readRunDetail(tenantId, params.runId);
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       moment: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* moments
-            .withPermit(readRunMoment(tenantId, params.runId, params.sequence))
-            .pipe(orArchived(tenantId, params.runId));
-        }).pipe(Effect.provideContext(services)),
+          return yield* moments.withPermit(readRunMoment(tenantId, params.runId, params.sequence));
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       turns: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* readRunTurns(tenantId, params.runId, query.first);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       times: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* readRunTimes(tenantId, params.runId, query.before);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       callBody: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
@@ -73,48 +69,44 @@ export const runsHandlers = HttpApiBuilder.group(
               "content-disposition": `attachment; filename="${params.runId}-${params.turn}-${query.body}.json"`,
             },
           });
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       records: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* listRecords(tenantId, params.runId, query).pipe(
-            orArchived(tenantId, params.runId),
-          );
-        }).pipe(Effect.provideContext(services)),
+          return yield* listRecords(tenantId, params.runId, query);
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       exposure: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* readExposure(tenantId, params.runId, params.turn);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       explainExposure: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* readExposureExplanation(tenantId, params.runId, query.turn, query.tool);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       explain: ({ params }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readRunExplanation(tenantId, params.runId).pipe(
-            orArchived(tenantId, params.runId),
-          );
-        }).pipe(Effect.provideContext(services)),
+          return yield* readRunExplanation(tenantId, params.runId);
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       wake: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* wakeRun(operator, params.runId, payload);
           return yield* readRunExplanation(operator.tenantId, params.runId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       retry: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           return yield* retryRun(operator, params.runId, payload);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       abort: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* abortRun(operator, params.runId, payload);
           return yield* readRunDetail(operator.tenantId, params.runId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofRun(params.runId), Effect.provideContext(services)),
     });
   }),
 );

@@ -9,6 +9,7 @@ import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { signInCookieName } from "#lib/contract/http/authentication.ts";
 import { StoreError } from "#lib/durable/StoreError.ts";
+import { orArchived } from "#server/views/archived-run.ts";
 import { requireRun } from "#server/views/require-run.ts";
 import { inSnapshot } from "#server/views/snapshot.ts";
 import { findOperator } from "./authentication.ts";
@@ -56,7 +57,9 @@ export const eventsHandlers = HttpApiBuilder.group(
         const operator = yield* operatorFor("view", "events");
         const { tenantId } = operator;
         if (query.runId !== undefined)
-          yield* inSnapshot(tenantId, requireRun(tenantId, query.runId));
+          yield* inSnapshot(tenantId, requireRun(tenantId, query.runId)).pipe(
+            orArchived(tenantId, query.runId),
+          );
         const holder = JSON.stringify([tenantId, operator.operatorId]);
         yield* open.admit(holder);
         const closing = yield* ServerClosing;

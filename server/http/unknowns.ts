@@ -5,6 +5,7 @@ import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { probeUnknown } from "#server/operator/probe-unknown.ts";
 import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
 import { listUnknowns, readUnknownDetail } from "#server/views/unknowns.ts";
+import { unlessArchived } from "#server/views/archived-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -17,7 +18,7 @@ export const unknownsHandlers = HttpApiBuilder.group(
       list: ({ query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", "unknowns");
-          return yield* listUnknowns(tenantId, query);
+          return yield* listUnknowns(tenantId, query).pipe(unlessArchived(tenantId, query.runId));
         }).pipe(Effect.provideContext(services)),
       get: ({ params }) =>
         Effect.gen(function* () {

@@ -44,3 +44,25 @@ export const orArchived =
         );
       },
     );
+
+/**
+ * A list of one run's rows: where it is empty, a run that had none is told from one whose rows an archive took.
+ * Asked only then, and only for one run.
+ */
+export const unlessArchived =
+  (tenantId: TenantId, runId: RunId | undefined) =>
+  <A extends { readonly items: ReadonlyArray<unknown> }, E, R>(
+    read: Effect.Effect<A, E, R>,
+  ): Effect.Effect<A, E | RunArchived | StoreUnavailable, R | SqlClient> =>
+    Effect.tap(read, ({ items }) =>
+      runId === undefined || items.length > 0 ? Effect.void : refuseArchived(tenantId, runId),
+    );
+
+/** `RunArchived` where the run was put away; nothing is said of one that is there or never was. */
+export const refuseArchived = (
+  tenantId: TenantId,
+  runId: RunId,
+): Effect.Effect<void, RunArchived | StoreUnavailable, SqlClient> =>
+  Effect.flatMap(inSnapshot(tenantId, findArchived(tenantId, runId)), ([row]) =>
+    row === undefined ? Effect.void : Effect.fail(archivedRun(row)),
+  );

@@ -14,7 +14,7 @@ import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../approval-vi
 import { page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
-import { listRefusals, readRefusals } from "./refusals.ts";
+import { readRefusals, runListRefusals } from "./refusals.ts";
 
 const requestId = { requestId: ApprovalRequestId };
 
@@ -30,7 +30,7 @@ export const approvalsGroup = HttpApiGroup.make("approvals")
         ...pagingQuery,
       },
       success: page(ApprovalListItem),
-      error: [...listRefusals, InvalidInput],
+      error: [...runListRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/approvals/:requestId", {
       params: requestId,

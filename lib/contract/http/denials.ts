@@ -6,7 +6,7 @@ import { DenialId, RunId } from "../ids.ts";
 import { DenialListItem, page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
-import { listRefusals, readRefusals } from "./refusals.ts";
+import { readRefusals, runListRefusals } from "./refusals.ts";
 
 const denialId = { denialId: DenialId };
 
@@ -21,7 +21,7 @@ export const denialsGroup = HttpApiGroup.make("denials")
         ...pagingQuery,
       },
       success: page(DenialListItem),
-      error: [...listRefusals, InvalidInput],
+      error: [...runListRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/denials/:denialId", {
       params: denialId,

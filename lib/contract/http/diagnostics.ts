@@ -6,7 +6,7 @@ import { DiagnosticListItem } from "./diagnostic-list-item.ts";
 import { DiagnosticView, page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
-import { listRefusals, readRefusals } from "./refusals.ts";
+import { readRefusals, runListRefusals } from "./refusals.ts";
 
 /** Private failure evidence, behind a permission of its own; lists carry no evidence (OP-04, DX-06, C079). */
 export const diagnosticsGroup = HttpApiGroup.make("diagnostics")
@@ -18,7 +18,7 @@ export const diagnosticsGroup = HttpApiGroup.make("diagnostics")
         ...pagingQuery,
       },
       success: page(DiagnosticListItem),
-      error: [...listRefusals, InvalidInput],
+      error: [...runListRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/diagnostics/:diagnosticId", {
       params: { diagnosticId: DiagnosticId },

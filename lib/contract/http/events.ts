@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/unstable/ht
 import { InvalidInput, TooManyStreams } from "../errors.ts";
 import { RunId, Sequence } from "../ids.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
-import { readRefusals } from "./refusals.ts";
+import { runRefusals } from "./refusals.ts";
 
 /** One frame as it stands on the wire; see `event-frames.ts` for what `data` holds. */
 const WireFrame = Schema.Struct({
@@ -23,7 +23,7 @@ export const eventsGroup = HttpApiGroup.make("events")
       },
       headers: { "last-event-id": Schema.optionalKey(Sequence) },
       success: HttpApiSchema.StreamSse({ events: WireFrame }),
-      error: [...readRefusals, InvalidInput, TooManyStreams],
+      error: [...runRefusals, InvalidInput, TooManyStreams],
     }),
   )
   .middleware(DecodedInput)

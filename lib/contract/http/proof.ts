@@ -1,10 +1,10 @@
 /** One run's records, approvals and audit rows as a file that can be checked without the server. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/unstable/httpapi";
 import { ExportProof } from "../commands.ts";
-import { IdempotencyConflict, RunArchived } from "../errors.ts";
+import { IdempotencyConflict } from "../errors.ts";
 import { RunId } from "../ids.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
-import { readRefusals } from "./refusals.ts";
+import { runRefusals } from "./refusals.ts";
 
 /** Posted: an export is an audited act (C099). Lines of JSON; see lib/proof. */
 export const proofGroup = HttpApiGroup.make("proof")
@@ -13,7 +13,7 @@ export const proofGroup = HttpApiGroup.make("proof")
       params: { runId: RunId },
       payload: ExportProof,
       success: HttpApiSchema.StreamUint8Array({ contentType: "application/x-ndjson" }),
-      error: [...readRefusals, RunArchived, IdempotencyConflict],
+      error: [...runRefusals, IdempotencyConflict],
     }),
   )
   .middleware(DecodedInput)

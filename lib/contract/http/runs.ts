@@ -6,7 +6,6 @@ import {
   InvalidInput,
   RetryRefused,
   RunAlreadySettled,
-  RunArchived,
   WakeRefused,
 } from "../errors.ts";
 import { AgentId, EpochMillis, RunId, Sequence, ThreadId, ToolCallId } from "../ids.ts";
@@ -24,7 +23,7 @@ import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
 import { RunListPage } from "./run-list-page.ts";
 import { CallBody, RunMoment, RunTimes, RunTurns } from "./run-parts.ts";
-import { listRefusals, readRefusals } from "./refusals.ts";
+import { listRefusals, runRefusals } from "./refusals.ts";
 
 /** Every filter of the run list (OP-07); all that are given must hold. */
 export const runFilterQuery = {
@@ -57,74 +56,74 @@ export const runsGroup = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("get", "/runs/:runId", {
       params: runId,
       success: RunDetail,
-      error: [...readRefusals, RunArchived],
+      error: runRefusals,
     }),
     /** The run as it was after an event of the tenant's log. */
     HttpApiEndpoint.get("moment", "/runs/:runId/moments/:sequence", {
       params: { ...runId, sequence: Sequence },
       success: RunMoment,
-      error: [...readRefusals, RunArchived, InvalidInput],
+      error: [...runRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("turns", "/runs/:runId/turns", {
       params: runId,
       /** Ten turns from this one on. */
       query: { first: turn },
       success: RunTurns,
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.get("times", "/runs/:runId/times", {
       params: runId,
       /** Of the turns before this one. */
       query: { before: turn },
       success: RunTimes,
-      error: readRefusals,
+      error: runRefusals,
     }),
     /** One value of a call, whole, as a file: the run's page cuts long ones. */
     HttpApiEndpoint.get("callBody", "/runs/:runId/turns/:turn/body", {
       params: { ...runId, turn },
       query: { callId: ToolCallId, body: CallBody },
       success: HttpApiSchema.StreamUint8Array({ contentType: "application/json" }),
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.get("records", "/runs/:runId/records", {
       params: runId,
       query: pagingQuery,
       success: page(RecordView),
-      error: [...readRefusals, RunArchived, InvalidInput],
+      error: [...runRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("exposure", "/runs/:runId/turns/:turn/exposure", {
       params: { ...runId, turn },
       success: ExposureView,
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.get("explainExposure", "/runs/:runId/exposure-explanation", {
       params: runId,
       query: { tool: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)), turn },
       success: ExposureExplanation,
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.get("explain", "/runs/:runId/explanation", {
       params: runId,
       success: RunExplanation,
-      error: [...readRefusals, RunArchived],
+      error: runRefusals,
     }),
     HttpApiEndpoint.post("wake", "/runs/:runId/wake", {
       params: runId,
       payload: WakeRun,
       success: RunExplanation,
-      error: [...readRefusals, IdempotencyConflict, RunAlreadySettled, WakeRefused],
+      error: [...runRefusals, IdempotencyConflict, RunAlreadySettled, WakeRefused],
     }),
     HttpApiEndpoint.post("retry", "/runs/:runId/retry", {
       params: runId,
       payload: RetryRun,
       success: RetryReceipt,
-      error: [...readRefusals, IdempotencyConflict, RetryRefused],
+      error: [...runRefusals, IdempotencyConflict, RetryRefused],
     }),
     HttpApiEndpoint.post("abort", "/runs/:runId/abort", {
       params: runId,
       payload: AbortRun,
       success: RunDetail,
-      error: [...readRefusals, IdempotencyConflict, RunAlreadySettled],
+      error: [...runRefusals, IdempotencyConflict, RunAlreadySettled],
     }),
   )
   .middleware(DecodedInput)

@@ -13,7 +13,7 @@ import { RunId, UnknownId } from "../ids.ts";
 import { page, UnknownDetail, UnknownListItem } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
-import { listRefusals, readRefusals } from "./refusals.ts";
+import { readRefusals, runListRefusals } from "./refusals.ts";
 
 const unknownId = { unknownId: UnknownId };
 
@@ -28,7 +28,7 @@ export const unknownsGroup = HttpApiGroup.make("unknowns")
         ...pagingQuery,
       },
       success: page(UnknownListItem),
-      error: [...listRefusals, InvalidInput],
+      error: [...runListRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/unknowns/:unknownId", {
       params: unknownId,
