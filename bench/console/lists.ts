@@ -28,9 +28,11 @@ const filters: Readonly<Record<string, string>> = {
   "rare failure": "failureTag=CorruptEvidence",
   since: `from=${now - 60 * day}`,
   until: `to=${now - 60 * day}`,
+  "long until": `to=${now - 170 * day}`,
   "frequent words": "text=gift%20card",
   "rare words": "text=W0001",
   "no such words": "text=zebra",
+  "short word": "text=W0",
 };
 
 /** A cursor as the list gives it, at a moment of the history: the middle, or close to its end. */
@@ -47,8 +49,9 @@ const places = [
 ] as const;
 
 /** One address has each filter's name once, so two filters of one kind are no pair. */
-const pairs = (): ReadonlyArray<readonly [name: string, query: string]> => {
-  const all = Object.entries(filters);
+const pairsOf = (
+  all: ReadonlyArray<readonly [name: string, query: string]>,
+): ReadonlyArray<readonly [name: string, query: string]> => {
   const kind = (query: string) => query.slice(0, query.indexOf("="));
   return all.flatMap(([one, first], at) =>
     all
@@ -59,7 +62,11 @@ const pairs = (): ReadonlyArray<readonly [name: string, query: string]> => {
 };
 
 export const measureLists = async (product: Product, rounds: number): Promise<void> => {
-  const queries = [["no filter", ""] as const, ...Object.entries(filters), ...pairs()];
+  const queries = [
+    ["no filter", ""] as const,
+    ...Object.entries(filters),
+    ...pairsOf(Object.entries(filters)),
+  ];
   const everything: Array<number> = [];
   const slow: Array<readonly [millis: number, name: string]> = [];
   for (const [place, cursor] of places) {
@@ -88,18 +95,66 @@ export const measureLists = async (product: Product, rounds: number): Promise<vo
   for (let round = 0; round < rounds * 10; round++)
     counts.push((await timedGet(product, "/counts")).millis);
   figure("counts of the badges, p95", quantile(counts, 0.95), "ms", 100);
-  for (const list of [
-    "approvals",
-    "approvals?state=approved",
-    "unknowns",
-    "denials",
-    "diagnostics",
-    "obligations",
-    "audit",
-  ]) {
-    const times: Array<number> = [];
-    for (let round = 0; round < rounds * 3; round++)
-      times.push((await timedGet(product, `/${list}`)).millis);
-    figure(`list of ${list}, p95`, quantile(times, 0.95), "ms", 100);
+  await measureOtherLists(product, rounds);
+};
+
+/** The filters of each other list, alone and in every pair of two kinds. */
+const otherLists: Readonly<Record<string, ReadonlyArray<string>>> = {
+  approvals: [
+    ...["approved", "denied", "expired", "withdrawn"].map((state) => `state=${state}`),
+    "agentId=retail-desk",
+    "agentId=pilot-desk",
+    "agentId=nobody",
+  ],
+  unknowns: ["state=open", "state=resolved"],
+  denials: ["kind=denial", "kind=check-error", "acknowledged=yes", "acknowledged=no"],
+  diagnostics: [],
+  obligations: [],
+  audit: ["verb=decide-approval", "verb=wake-run", "actorId=nobody", "accepted=yes", "accepted=no"],
+};
+
+const Linked = Schema.fromJsonString(
+  Schema.Struct({ next: Schema.optionalKey(Schema.String), items: Schema.Array(Schema.Unknown) }),
+);
+const decodeLinked = Schema.decodeUnknownSync(Linked);
+/** Pages of 200 that are walked to a page far behind the first. */
+const deepPages = 20;
+
+/** Every other list with its filters: the first page, and one behind as many pages as there are, 20 at most. */
+const measureOtherLists = async (product: Product, rounds: number): Promise<void> => {
+  for (const [list, alone] of Object.entries(otherLists)) {
+    const queries = [
+      "",
+      ...alone,
+      ...pairsOf(alone.map((query) => [query, query])).map(([, query]) => query),
+    ];
+    const millis: Array<number> = [];
+    let worst: readonly [millis: number, query: string] = [0, ""];
+    for (const query of queries) {
+      let cursor: string | undefined;
+      const addressOf = (limit: number) =>
+        `/${list}?limit=${limit}&${query}${cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
+      for (const depth of [0, deepPages]) {
+        for (let page = 0; page < depth; page++) {
+          const { next } = decodeLinked((await timedGet(product, addressOf(200))).text);
+          if (next === undefined) break;
+          cursor = next;
+        }
+        await timedGet(product, addressOf(50));
+        const times: Array<number> = [];
+        for (let round = 0; round < rounds; round++)
+          times.push((await timedGet(product, addressOf(50))).millis);
+        millis.push(...times);
+        const slow = quantile(times, 0.95);
+        if (slow > worst[0]) worst = [slow, `${query} ${depth === 0 ? "first page" : "deep page"}`];
+      }
+    }
+    figure(
+      `list of ${list}, first and deep page, p95 of ${queries.length} filters and pairs`,
+      quantile(millis, 0.95),
+      "ms",
+      100,
+      `worst ${worst[0].toFixed(0)} ms, ${worst[1] || "no filter"}`,
+    );
   }
 };

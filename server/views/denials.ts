@@ -2,6 +2,8 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
+import type { Fragment } from "effect/unstable/sql/Statement";
+import { countCap } from "#lib/contract/http/paging.ts";
 import type { DenialId, RunId, TenantId } from "#lib/contract/ids.ts";
 import { DenialListItem } from "#lib/contract/views.ts";
 import { millis } from "./columns.ts";
@@ -21,12 +23,27 @@ const source = `FROM denials d JOIN runs r ON r.tenant_id = d.tenant_id AND r.ru
 
 const Row = Schema.Struct({ ...DenialListItem.fields, cursorAt: Schema.String });
 
+interface DenialFilters {
+  readonly kind?: "denial" | "check-error";
+  readonly acknowledged?: "yes" | "no";
+}
+
+/** The conditions of the ordered walks whose merge is the list: each is the beginning of one index. */
+const walksOf = ({ acknowledged, kind }: DenialFilters): ReadonlyArray<string> => {
+  const kinds = kind === undefined ? ["denial", "check-error"] : [kind];
+  const answers = acknowledged === undefined ? ["yes", "no"] : [acknowledged];
+  return kinds.flatMap((one) =>
+    answers.map(
+      (answer) =>
+        `d.kind = '${one}' AND d.acknowledged_at IS ${answer === "yes" ? "NOT " : ""}NULL`,
+    ),
+  );
+};
+
 /** Latest first. */
 export const listDenials = Effect.fn("views.listDenials")(function* (
   tenantId: TenantId,
-  query: {
-    readonly kind?: "denial" | "check-error";
-    readonly acknowledged?: "yes" | "no";
+  query: DenialFilters & {
     readonly runId?: RunId;
     readonly cursor?: string;
     readonly limit?: number;
@@ -34,16 +51,21 @@ export const listDenials = Effect.fn("views.listDenials")(function* (
 ) {
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
-  const where = [sql`d.tenant_id = ${tenantId}`];
-  if (query.kind !== undefined) where.push(sql`d.kind = ${query.kind}`);
-  if (query.acknowledged === "yes") where.push(sql`d.acknowledged_at IS NOT NULL`);
-  if (query.acknowledged === "no") where.push(sql`d.acknowledged_at IS NULL`);
-  if (query.runId !== undefined) where.push(sql`d.run_id = ${query.runId}`);
-  const matching = sql`${sql.literal(source)} WHERE ${sql.and(where)}`;
   const after =
     cursor === undefined
       ? sql``
       : sql`AND (d.denied_at, d.denial_id) < (${cursor[0]}::timestamptz, ${cursor[1]})`;
+  const inOrder = sql`ORDER BY d.denied_at DESC, d.denial_id DESC`;
+  /** At most `most` of the denials, from each of their indexes as far as it is asked for. */
+  const merged = (from: Fragment, most: number): Fragment => {
+    const walks = walksOf(query).map(
+      (walk) => sql`(SELECT d.* FROM denials d
+        WHERE d.tenant_id = ${tenantId} AND ${sql.literal(walk)}
+          ${query.runId === undefined ? sql`` : sql`AND d.run_id = ${query.runId}`} ${from}
+        ${inOrder} LIMIT ${most})`,
+    );
+    return walks.reduce((before, next) => sql`${before} UNION ALL ${next}`);
+  };
   return yield* inSnapshot(
     tenantId,
     readPage({
@@ -51,9 +73,10 @@ export const listDenials = Effect.fn("views.listDenials")(function* (
       limit: query.limit,
       schema: Row,
       rows: (limit) => sql`
-        SELECT ${sql.literal(columns)}, d.denied_at::text AS "cursorAt" ${matching} ${after}
-        ORDER BY d.denied_at DESC, d.denial_id DESC LIMIT ${limit}`,
-      matching,
+        SELECT ${sql.literal(columns)}, d.denied_at::text AS "cursorAt"
+        FROM (SELECT d.* FROM (${merged(after, limit)}) AS d ${inOrder} LIMIT ${limit}) AS d
+        JOIN runs r ON r.tenant_id = d.tenant_id AND r.run_id = d.run_id ${inOrder}`,
+      matching: sql`FROM (${merged(sql``, countCap + 1)}) AS d`,
       cursorOf: (row) => [row.cursorAt, row.denialId],
     }),
   );

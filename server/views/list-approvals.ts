@@ -38,20 +38,23 @@ export const listApprovals = Effect.fn("views.listApprovals")(function* (
   const state = query.state ?? "pending";
   const isPending = state === "pending";
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
-  const where = [sql`a.tenant_id = ${tenantId}`, sql`a.state = ${state}`];
+  const where = [
+    sql`a.tenant_id = ${tenantId}`,
+    sql`a.state = ${state}`,
+    // Said in words that the indexes' own conditions have, whatever is known of the value.
+    sql.literal(isPending ? "a.state = 'pending'" : "a.state <> 'pending'"),
+  ];
   if (query.agentId !== undefined) where.push(sql`a.agent_id = ${query.agentId}`);
   if (query.runId !== undefined) where.push(sql`a.run_id = ${query.runId}`);
   // What never expires comes last.
-  const sortedBy = isPending ? "coalesce(a.expires_at, 'infinity')" : "a.decided_at";
+  const sortedBy = isPending ? "coalesce(a.expires_at, 'infinity'::timestamptz)" : "a.decided_at";
   const order = isPending ? "ASC" : "DESC";
   const after =
     cursor === undefined
       ? sql``
       : sql`AND ${sql.literal(`(${sortedBy}, a.request_id) ${isPending ? ">" : "<"}`)}
           (${cursor[0]}::timestamptz, ${cursor[1]})`;
-  const matching = sql`
-    FROM approval_requests a JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
-    WHERE ${sql.and(where)}`;
+  const matching = sql`FROM approval_requests a WHERE ${sql.and(where)}`;
   return yield* inSnapshot(
     tenantId,
     readPage({
@@ -60,8 +63,10 @@ export const listApprovals = Effect.fn("views.listApprovals")(function* (
       schema: Row,
       rows: (limit) => sql`
         SELECT ${sql.literal(approvalListColumns)}, ${sql.literal(`(${sortedBy})::text`)} AS "cursorAt"
-        ${matching} ${after}
-        ORDER BY ${sql.literal(`${sortedBy} ${order}, a.request_id ${order}`)} LIMIT ${limit}`,
+        FROM (SELECT a.* ${matching} ${after}
+          ORDER BY ${sql.literal(`${sortedBy} ${order}, a.request_id ${order}`)} LIMIT ${limit}) AS a
+        JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
+        ORDER BY ${sql.literal(`${sortedBy} ${order}, a.request_id ${order}`)}`,
       matching,
       cursorOf: (row) => [row.cursorAt, row.requestId],
     }),

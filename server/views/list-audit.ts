@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
+import type { Fragment } from "effect/unstable/sql/Statement";
 import { Digest, EpochMillis, RunId, type TenantId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { type AuditView } from "#lib/contract/views.ts";
@@ -49,11 +50,12 @@ export const listAudit = Effect.fn("views.listAudit")(function* (
 ) {
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.number]);
-  const where = [sql`l.tenant_id = ${tenantId}`];
+  const where: Array<Fragment> = [sql`l.tenant_id = ${tenantId}`];
   if (query.verb !== undefined) where.push(sql`l.verb = ${columnText(query.verb)}`);
   if (query.runId !== undefined) where.push(sql`l.run_id = ${query.runId}`);
   if (query.actorId !== undefined) where.push(sql`l.actor_id = ${columnText(query.actorId)}`);
-  if (query.accepted !== undefined) where.push(sql`l.accepted = ${query.accepted === "yes"}`);
+  if (query.accepted !== undefined)
+    where.push(sql.literal(query.accepted === "yes" ? "l.accepted" : "NOT l.accepted"));
   const matching = sql`FROM audit_log l WHERE ${sql.and(where)}`;
   const after =
     cursor === undefined ? sql`` : sql`AND l.sequence < ${Number(cursor[0])}::float8::bigint`;
@@ -68,7 +70,9 @@ export const listAudit = Effect.fn("views.listAudit")(function* (
           l.actor_kind AS "actorKind", l.actor_id AS "actorId", l.actor_name AS "actorName", l.verb,
           l.target, l.run_id AS "runId", l.accepted, l.reason, l.before, l.after,
           l.command_id AS "commandId", l.digest, l.previous_digest AS "previousDigest"
-        ${matching} ${after} ORDER BY l.sequence DESC LIMIT ${limit}`,
+        FROM (SELECT l.sequence ${matching} ${after} ORDER BY l.sequence DESC LIMIT ${limit}) AS k
+        JOIN audit_log l ON l.tenant_id = ${tenantId} AND l.sequence = k.sequence
+        ORDER BY l.sequence DESC`,
       matching,
       cursorOf: (row) => [String(row.sequence)],
     }),

@@ -50,7 +50,6 @@ export const listRuns = Effect.fn("views.listRuns")(function* (
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
   const filters = filtersOf(tenantId, query);
-  const walks = walksOf(sql, filters);
   const limit = query.limit ?? defaultPageLimit;
   const text = columnText(query.text?.trim() ?? "");
   const rowsOf = (keys: Fragment) =>
@@ -64,8 +63,8 @@ export const listRuns = Effect.fn("views.listRuns")(function* (
       const list =
         text === ""
           ? {
-              keys: keysOf(sql, walks, cursor, limit + 1),
-              count: yield* countOf((most) => keysOf(sql, walks, undefined, most)),
+              keys: keysOf(sql, walksOf(sql, filters, cursor), limit + 1),
+              count: yield* countOf((most) => keysOf(sql, walksOf(sql, filters, undefined), most)),
             }
           : yield* searchRuns({
               tenantId,

@@ -22,7 +22,7 @@ export interface PageRequest<Row> {
   readonly schema: Schema.ConstraintDecoder<Row>;
   /** The rows of the page, one more than `limit` where there are more; sorted, after the cursor. */
   readonly rows: (limit: number) => Effect.Effect<ReadonlyArray<unknown>, SqlError>;
-  /** `FROM ... WHERE ...` of the whole filter, without the cursor. */
+  /** `FROM ... WHERE ...` of the whole filter, without the cursor and without what a row only shows. */
   readonly matching: Fragment;
   /** Whether there are more rows than these; by default, whether they are more than `limit`. */
   readonly isMore?: (rows: ReadonlyArray<Row>) => boolean;

@@ -43,9 +43,9 @@ export const listUnknowns = Effect.fn("views.listUnknowns")(function* (
   const [time, order, beyond] =
     state === "open" ? ["u.unknown_at", "ASC", ">"] : ["u.resolved_at", "DESC", "<"];
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.time, cursorForms.id]);
-  const where = [sql`u.tenant_id = ${tenantId}`, sql`u.state = ${state}`];
+  const where = [sql`u.tenant_id = ${tenantId}`, sql.literal(`u.state = '${state}'`)];
   if (query.runId !== undefined) where.push(sql`u.run_id = ${query.runId}`);
-  const matching = sql`${sql.literal(source)} WHERE ${sql.and(where)}`;
+  const matching = sql`FROM unknown_outcomes u WHERE ${sql.and(where)}`;
   const after =
     cursor === undefined
       ? sql``
@@ -57,8 +57,11 @@ export const listUnknowns = Effect.fn("views.listUnknowns")(function* (
       limit: query.limit,
       schema: ListRow,
       rows: (limit) => sql`
-        SELECT ${sql.literal(columns)}, ${sql.literal(`${time}::text`)} AS "cursorAt" ${matching} ${after}
-        ORDER BY ${sql.literal(`${time} ${order}, u.unknown_id ${order}`)} LIMIT ${limit}`,
+        SELECT ${sql.literal(columns)}, ${sql.literal(`${time}::text`)} AS "cursorAt"
+        FROM (SELECT u.* ${matching} ${after}
+          ORDER BY ${sql.literal(`${time} ${order}, u.unknown_id ${order}`)} LIMIT ${limit}) AS u
+        JOIN runs r ON r.tenant_id = u.tenant_id AND r.run_id = u.run_id
+        ORDER BY ${sql.literal(`${time} ${order}, u.unknown_id ${order}`)}`,
       matching,
       cursorOf: (row) => [row.cursorAt, row.unknownId],
     }),

@@ -41,6 +41,21 @@ const seed = Effect.gen(function* () {
     INSERT INTO events (tenant_id, sequence, agent_id, thread_id, run_id, kind, at, body)
     SELECT CASE WHEN n % 10 = 0 THEN 'small' ELSE 'big' END, n, 'a', 't', 'run_' || (n / 20), 'RunAborted', now(), '{}'
     FROM generate_series(1, 60000) n`);
+  yield* rows(`
+    INSERT INTO denials (tenant_id, denial_id, run_id, thread_id, agent_id, turn, call_id, tool_name, kind, reason, denied_sequence,
+      denied_at, acknowledged_at, acknowledger_id, acknowledger_name, note)
+    SELECT tenant_id, 'den_' || run_id, run_id, thread_id, agent_id, 1, 'c1', 'refund',
+      CASE WHEN state = 'aborted' THEN 'check-error' ELSE 'denial' END, 'r', 1, created_at,
+      CASE WHEN state <> 'waiting' THEN now() END, CASE WHEN state <> 'waiting' THEN 'ada' END,
+      CASE WHEN state <> 'waiting' THEN 'Ada' END, CASE WHEN state <> 'waiting' THEN 'seen' END
+    FROM runs`);
+  yield* rows(`
+    INSERT INTO audit_log (tenant_id, sequence, at, actor_kind, actor_id, actor_name, verb, target, accepted, reason,
+      digest, previous_digest)
+    SELECT 'big', n, now(), 'operator', 'op_' || (n % 5), 'Ada', 'verb_' || (n % 13), 't', n % 17 <> 0, '', 'd', 'p'
+    FROM generate_series(1, 60000) n`);
+  // The visibility map is what lets an index answer alone.
+  yield* rows("VACUUM ANALYZE audit_log");
   yield* rows("ANALYZE");
 });
 
@@ -95,8 +110,52 @@ const hot: ReadonlyArray<readonly [claim: string, statement: string, index: stri
   ],
   [
     "approvals, nearest deadline first",
-    `SELECT request_id FROM approval_requests WHERE tenant_id = 'small' AND state = 'pending' ORDER BY expires_at, request_id LIMIT 50`,
+    `SELECT request_id FROM approval_requests WHERE tenant_id = 'small' AND state = 'pending'
+     AND (coalesce(expires_at, 'infinity'::timestamptz), request_id) > (now(), 'apr_')
+     ORDER BY coalesce(expires_at, 'infinity'::timestamptz), request_id LIMIT 50`,
     "pending_approvals_by_deadline",
+  ],
+  [
+    "approvals that were granted, latest first",
+    `SELECT request_id FROM approval_requests WHERE tenant_id = 'big' AND state = 'approved' AND state <> 'pending'
+     ORDER BY decided_at DESC, request_id DESC LIMIT 50`,
+    "decided_approvals_by_state",
+  ],
+  [
+    "approvals that one agent was granted, latest first",
+    `SELECT request_id FROM approval_requests WHERE tenant_id = 'big' AND state = 'approved' AND state <> 'pending'
+     AND agent_id = 'agent_3' ORDER BY decided_at DESC, request_id DESC LIMIT 50`,
+    "decided_approvals_by_agent",
+  ],
+  [
+    "denials that somebody acknowledged",
+    `SELECT denial_id FROM denials WHERE tenant_id = 'big' AND kind = 'denial' AND acknowledged_at IS NOT NULL
+     ORDER BY denied_at DESC, denial_id DESC LIMIT 50`,
+    "answered_denials_by_time",
+  ],
+  [
+    "denials that nobody acknowledged",
+    `SELECT denial_id FROM denials WHERE tenant_id = 'big' AND kind = 'denial' AND acknowledged_at IS NULL
+     ORDER BY denied_at DESC, denial_id DESC LIMIT 50`,
+    "open_denials_by_age",
+  ],
+  [
+    "the audit of one verb",
+    `SELECT sequence FROM audit_log WHERE tenant_id = 'big' AND verb = 'verb_3' AND actor_id = 'op_2'
+     AND sequence < 30000 ORDER BY sequence DESC LIMIT 50`,
+    "Index Only Scan using audit_by_",
+  ],
+  [
+    "the audit of one person",
+    `SELECT sequence FROM audit_log WHERE tenant_id = 'big' AND actor_id = 'op_2'
+     AND sequence < 30000 ORDER BY sequence DESC LIMIT 50`,
+    "Index Only Scan using audit_by_actor",
+  ],
+  [
+    "acts that were refused",
+    `SELECT sequence FROM audit_log WHERE tenant_id = 'big' AND NOT accepted AND sequence < 30000
+     ORDER BY sequence DESC LIMIT 50`,
+    "Index Only Scan using refused_acts",
   ],
   [
     "approvals whose time has passed",
