@@ -36,6 +36,12 @@ export const shown = (text: string): string =>
 
 const decodeBody = Schema.decodeUnknownResult(Schema.fromJsonString(RunRecord));
 
+/** Records that were taken out because of their age: what the chain ended with before them, and what it goes on from. */
+export interface ChainGap {
+  readonly after: Pick<ChainPlace, "sequence" | "digest">;
+  readonly through: Pick<ChainPlace, "sequence" | "digest">;
+}
+
 export interface VerifiedRow {
   readonly faults: ReadonlyArray<JournalFault>;
   /** Undefined when the text cannot be read. */
@@ -47,19 +53,34 @@ export interface ThreadVerifier {
   readonly take: (row: RowToVerify) => VerifiedRow;
   /** Where the rows taken so far end. */
   readonly tail: () => Pick<ChainPlace, "sequence" | "digest">;
+  /** Gaps that no record and no other gap has led to: the thread does not hold what they say. */
+  readonly gapsLeft: () => ReadonlyArray<ChainGap>;
 }
 
 /**
  * After a fault the check goes on from the row as it is stored, so that one
  * altered row is one fault and not one for every row behind it.
  *
- * @param start what the first row must follow; for a thread whose first records were archived, where those ended
+ * @param start what the first row must follow
+ * @param gaps where records were taken out, in order; the chain is checked across each of them
  */
 export const makeThreadVerifier = (
   threadId: string,
   start: Pick<ChainPlace, "sequence" | "digest"> = emptyTail,
+  gaps: ReadonlyArray<ChainGap> = [],
 ): ThreadVerifier => {
   let place: ChainPlace = { sequence: start.sequence, digest: start.digest, epoch: 0 };
+  let gapsCrossed = 0;
+  /** Steps over gaps that begin here; one that begins elsewhere, or with another digest, leads nowhere. */
+  const crossGaps = (): void => {
+    for (;;) {
+      const gap = gaps[gapsCrossed];
+      if (gap?.after.sequence !== place.sequence || gap.after.digest !== place.digest) return;
+      place = { ...gap.through, epoch: place.epoch };
+      gapsCrossed += 1;
+    }
+  };
+  crossGaps();
   let batch = { id: "", place: 0 };
   const opened = new Map<string, number>();
   const settled = new Map<string, number>();
@@ -82,6 +103,7 @@ export const makeThreadVerifier = (
       digest: row.digest,
       epoch: Math.max(place.epoch, row.epoch),
     };
+    crossGaps();
 
     const nextPlace = row.batchId === batch.id ? batch.place + 1 : 1;
     // A gap is told already.
@@ -112,5 +134,5 @@ export const makeThreadVerifier = (
     return { faults, record };
   };
 
-  return { take, tail: () => place };
+  return { take, tail: () => place, gapsLeft: () => gaps.slice(gapsCrossed) };
 };

@@ -170,18 +170,26 @@ const hideLiveTables = Effect.fnUntraced(function* (range: ThreadRange) {
   return live;
 });
 
+/** The schema of the live tables is hidden from here on by the twins; this takes them away again. */
+export const dropTwins = Effect.fnUntraced(function* (live: string) {
+  const sql = yield* SqlClient.SqlClient;
+  yield* sql`SET LOCAL search_path = ${sql(live)}`;
+  for (const table of shadowed) yield* sql`DROP TABLE pg_temp.${sql(table)}`;
+});
+
 /**
- * Rebuilds the threads of a range and compares; call it in a REPEATABLE READ transaction.
+ * Fills temporary twins of the projections from the records of a range. Unqualified
+ * names mean the twins until the transaction ends or `dropTwins`.
  *
- * @param look hears of every record in order and says whether its thread can be rebuilt
- *   still: one whose records are not whole has no tables to compare
+ * @param look hears of every record in order and says whether its thread can be rebuilt still
+ * @returns `live`: the schema of the live tables; `unsound`: threads that were not rebuilt
  */
-export const rebuildRange = Effect.fnUntraced(function* (
+export const fillTwins = Effect.fnUntraced(function* (
   range: ThreadRange,
   look: (row: JournalRow) => boolean,
 ) {
   const sql = yield* SqlClient.SqlClient;
-  const { inRange, nextPage } = yield* makeJournalPages;
+  const { nextPage } = yield* makeJournalPages;
   const live = yield* hideLiveTables(range);
   const unsound = new Set<string>();
 
@@ -223,6 +231,22 @@ export const rebuildRange = Effect.fnUntraced(function* (
     if (last === undefined) break;
     after = { threadId: last.thread_id, sequence: last.sequence };
   }
+  return { live, records, unsound };
+});
+
+/**
+ * Rebuilds the threads of a range and compares; call it in a REPEATABLE READ transaction.
+ *
+ * @param look hears of every record in order and says whether its thread can be rebuilt
+ *   still: one whose records are not whole has no tables to compare
+ */
+export const rebuildRange = Effect.fnUntraced(function* (
+  range: ThreadRange,
+  look: (row: JournalRow) => boolean,
+) {
+  const sql = yield* SqlClient.SqlClient;
+  const { inRange } = yield* makeJournalPages;
+  const { live, records, unsound } = yield* fillTwins(range, look);
 
   const sound = (table: string) => {
     const threads =

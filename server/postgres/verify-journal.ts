@@ -8,13 +8,14 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
+import { emptyTail } from "#lib/durable/chain.ts";
 import {
   type JournalFault,
   makeThreadVerifier,
   type ThreadVerifier,
 } from "#lib/durable/verify-thread.ts";
-import { emptyTail } from "#lib/durable/chain.ts";
 import { Int8 } from "./columns.ts";
+import { gapsColumn, GapsColumn } from "./journal-gaps.ts";
 import { type JournalRow, makeJournalPages, type ThreadRange } from "./journal-pages.ts";
 import { projectionFaults } from "./projection-faults.ts";
 import { inJournalSnapshot, rebuildRange } from "./rebuild-projections.ts";
@@ -33,17 +34,11 @@ const Head = Schema.Struct({
   thread_id: Schema.String,
   tail_sequence: Int8,
   tail_digest: Schema.String,
-  /** Where the records that are kept begin; earlier ones were archived or deleted by age. */
-  kept_after_sequence: Int8,
-  kept_after_digest: Schema.String,
+  /** Where records were archived or deleted by age. */
+  gaps: GapsColumn,
 });
 
 /** One pass over the rows of a range: a verifier per thread, the faults found, the heads compared at the end. */
-const startOf = (head: typeof Head.Type | undefined) => ({
-  sequence: head?.kept_after_sequence ?? emptyTail.sequence,
-  digest: head?.kept_after_digest ?? emptyTail.digest,
-});
-
 const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
   const faults: Array<JournalFault> = [];
   const verifiers = new Map<string, ThreadVerifier>();
@@ -56,7 +51,7 @@ const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
     const where = row.thread_id;
     let verifier = verifiers.get(where);
     if (verifier === undefined) {
-      verifier = makeThreadVerifier(where, startOf(known.get(where)));
+      verifier = makeThreadVerifier(where, emptyTail, known.get(where)?.gaps);
       verifiers.set(where, verifier);
       if (!known.has(where))
         add([
@@ -96,7 +91,19 @@ const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
 
   const compareHeads = () => {
     for (const head of heads) {
-      const end = verifiers.get(head.thread_id)?.tail() ?? startOf(head);
+      const verifier =
+        verifiers.get(head.thread_id) ?? makeThreadVerifier(head.thread_id, emptyTail, head.gaps);
+      const end = verifier.tail();
+      for (const gap of verifier.gapsLeft())
+        add([
+          {
+            kind: "gap",
+            where: head.thread_id,
+            sequence: gap.through.sequence,
+            expected: `record ${gap.after.sequence} with digest ${gap.after.digest} before the records that were taken out`,
+            seen: "another record, or none",
+          },
+        ]);
       if (end.sequence !== head.tail_sequence || end.digest !== head.tail_digest)
         add([
           {
@@ -124,8 +131,7 @@ const verifyHundred = (range: ThreadRange) =>
         Request: Schema.Void,
         Result: Head,
         execute: () =>
-          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest, coalesce(t.kept_after_sequence, 0) AS kept_after_sequence,
-              coalesce(t.kept_after_digest, ${emptyTail.digest}) AS kept_after_digest
+          sql`SELECT t.thread_id, t.tail_sequence, t.tail_digest, ${sql.literal(gapsColumn)} AS gaps
             FROM threads t
             WHERE ${inRange(range, "t")} ORDER BY t.thread_id LIMIT ${threadsAtOnce}`,
       });

@@ -20,7 +20,10 @@ const Header = Schema.Struct({
   createdAt: Schema.Int,
 });
 
-/** Opens a thread's part; `after` is what its first record follows. */
+/**
+ * Opens a part of a thread: records that stood together. `after` is what the first of
+ * them follows. Parts of one thread that follow each other were taken out together.
+ */
 const ThreadLine = Schema.Struct({
   kind: Schema.Literal("thread"),
   threadId: Schema.String,
@@ -52,8 +55,9 @@ const RowLine = Schema.Struct({
   table: Schema.String,
   row: Schema.Json,
 });
+export type RowLine = typeof RowLine.Type;
 
-/** Closes a thread's part. */
+/** Closes a part; `runIds` are the runs whose last record is in it, and before it stand their rows. */
 const ThreadEndLine = Schema.Struct({
   kind: Schema.Literal("thread-end"),
   threadId: Schema.String,

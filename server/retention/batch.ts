@@ -1,15 +1,14 @@
 /** One batch of a retention pass: what is read into an archive, taken out of the tables, and written down. */
 import * as Effect from "effect/Effect";
-import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
-import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { TenantId } from "#lib/contract/ids.ts";
 import type { Actor } from "#lib/contract/records.ts";
 import { Audit } from "#lib/durable/Audit.ts";
-import { transaction, transition } from "#server/postgres/Database.ts";
+import { transaction } from "#server/postgres/Database.ts";
 import type { Manifest } from "./archive-format.ts";
-import { checkArchive, clearPartials, listArchives } from "./check-archive.ts";
-import type { Segment } from "./find-segments.ts";
+import { makeArchiveRows } from "./archive-rows.ts";
+import { checkArchive } from "./check-archive.ts";
+import { recordsOf, runsOf, type Segment } from "./find-segments.ts";
 import { makeReadSegment } from "./read-segment.ts";
 import { makeRemoveSegment } from "./remove-segment.ts";
 import { ArchiveRefused, openArchive } from "./write-archive.ts";
@@ -18,7 +17,7 @@ import { ArchiveRefused, openArchive } from "./write-archive.ts";
 const maxBatchThreads = 50;
 const maxBatchBytes = 64 * 1_048_576;
 
-const retention: Actor = { kind: "system", id: "retention", name: "retention" };
+export const retentionActor: Actor = { kind: "system", id: "retention", name: "retention" };
 
 export interface BatchCounts {
   readonly threads: number;
@@ -26,46 +25,35 @@ export interface BatchCounts {
   readonly records: number;
 }
 
-type Removable = Segment & { readonly throughDigest: string; readonly records: number };
-
-const countsOf = (segments: ReadonlyArray<Removable>): BatchCounts => ({
-  threads: segments.length,
-  runs: segments.reduce((sum, segment) => sum + segment.runIds.length, 0),
-  records: segments.reduce((sum, segment) => sum + segment.records, 0),
+const countsOf = (segments: ReadonlyArray<Segment>): BatchCounts => ({
+  threads: new Set(segments.map((segment) => segment.threadId)).size,
+  runs: segments.reduce((sum, segment) => sum + runsOf(segment).length, 0),
+  records: segments.reduce((sum, segment) => sum + recordsOf(segment), 0),
 });
-
-const ArchiveRow = Schema.Struct({ archive: Schema.String });
 
 export const makeBatches = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient;
   const audit = yield* Audit;
   const readSegment = yield* makeReadSegment;
   const removeSegment = yield* makeRemoveSegment;
-
-  const finished = SqlSchema.findAll({
-    Request: Schema.Void,
-    Result: ArchiveRow,
-    execute: () => sql`SELECT archive FROM archives`,
-  });
+  const archiveRows = yield* makeArchiveRows;
 
   /** Takes the segments out, one transaction each, then says so in the audit and in the list of archives. */
   const remove = Effect.fnUntraced(function* (
     tenantId: TenantId,
-    segments: ReadonlyArray<Removable>,
+    segments: ReadonlyArray<Segment>,
     manifest: Manifest | undefined,
   ) {
-    const gone: Array<Removable> = [];
+    if (manifest !== undefined) yield* archiveRows.written(manifest);
+    const gone: Array<Segment> = [];
     for (const segment of segments)
       if (yield* removeSegment(segment, manifest?.file ?? null)) gone.push(segment);
     const counts = countsOf(gone);
     const note = Effect.gen(function* () {
-      if (manifest !== undefined)
-        yield* sql`INSERT INTO archives (tenant_id, archive, sha256, runs, records)
-          VALUES (${tenantId}, ${manifest.file}, ${manifest.sha256}, ${manifest.runs}, ${manifest.records})
-          ON CONFLICT DO NOTHING`;
+      if (manifest !== undefined) yield* archiveRows.finish(manifest);
       yield* audit.append({
         tenantId,
-        actor: retention,
+        actor: retentionActor,
         verb: manifest === undefined ? "delete-runs" : "archive-runs",
         target: manifest?.file ?? "none",
         runId: null,
@@ -87,13 +75,13 @@ export const makeBatches = Effect.gen(function* () {
     segments: Array<Segment>,
     archive: { readonly write: Parameters<typeof readSegment>[1]; readonly bytes: () => number },
   ) {
-    const readable: Array<Removable> = [];
+    const readable: Array<Segment> = [];
     let faulty = 0;
     while (readable.length < maxBatchThreads && archive.bytes() < maxBatchBytes) {
       const segment = segments.shift();
       if (segment === undefined) break;
       const read = yield* Effect.result(readSegment(segment, archive.write));
-      if (read._tag === "Success") readable.push(read.success);
+      if (read._tag === "Success") readable.push(segment);
       else if (read.failure._tag === "SegmentFaulty") {
         const { kind, sequence } = read.failure.fault;
         faulty += 1;
@@ -126,31 +114,26 @@ export const makeBatches = Effect.gen(function* () {
       yield* archive.discard;
       return { ...countsOf([]), faulty, archive: undefined };
     }
-    const manifest = yield* archive.finish(countsOf(readable));
+    const manifest = yield* archive.seal(countsOf(readable));
+    yield* archiveRows.begin(manifest, options.folder, readable);
+    yield* archive.publish(manifest);
     return { ...(yield* remove(tenantId, readable, manifest)), faulty, archive: manifest.file };
   }, Effect.scoped);
 
-  /** Finishes an archive of a pass that was killed; undefined when there is none. */
-  const finishOne = Effect.fnUntraced(function* (folder: string, name: string) {
-    const { manifest, segments, faults } = yield* checkArchive(folder, name);
+  /**
+   * Takes out whatever of an archive's runs is here: a pass was killed, or somebody had brought them back.
+   *
+   * @param sha256 of the file, where the database knows it
+   */
+  const finishOne = Effect.fnUntraced(function* (folder: string, name: string, sha256?: string) {
+    const { manifest, segments, faults } = yield* checkArchive(folder, name, sha256);
     const [fault] = faults;
     if (manifest === undefined || fault !== undefined)
       return yield* new ArchiveRefused({
-        message: `The archive ${name} in ${folder} was not finished and does not hold (${fault === undefined ? "it has no manifest" : `expected ${fault.expected}, seen ${fault.seen}`}). Nothing is taken away before somebody has looked at it.`,
+        message: `The archive ${name} in ${folder} does not hold (${fault === undefined ? "it has no manifest" : `expected ${fault.expected}, seen ${fault.seen}`}), and its runs are not all taken out. Nothing is taken away before somebody has looked at it.`,
       });
-    const counted = segments.map((segment) => ({
-      ...segment,
-      records: segment.through - segment.after.sequence,
-    }));
-    return yield* remove(TenantId.make(manifest.tenantId), counted, manifest);
+    return yield* remove(TenantId.make(manifest.tenantId), segments, manifest);
   });
 
-  const unfinished = Effect.fnUntraced(function* (folder: string) {
-    yield* clearPartials(folder);
-    const done = yield* transition("Retention.archives", finished());
-    const names = new Set(done.map((row) => row.archive));
-    return (yield* listArchives(folder)).filter((name) => !names.has(name));
-  });
-
-  return { next, unfinished, finishOne };
+  return { next, finishOne };
 });

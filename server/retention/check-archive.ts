@@ -12,7 +12,7 @@ import {
   type ThreadVerifier,
 } from "#lib/durable/verify-thread.ts";
 import { ArchiveLine, Manifest, manifestOf } from "./archive-format.ts";
-import type { Segment } from "./find-segments.ts";
+import type { Range, Segment } from "./find-segments.ts";
 import { ArchiveRefused, attempt } from "./write-archive.ts";
 
 const decodeLine = Schema.decodeUnknownResult(Schema.fromJsonString(ArchiveLine));
@@ -21,7 +21,7 @@ const decodeManifest = Schema.decodeUnknownResult(Schema.fromJsonString(Manifest
 export interface ArchiveCheck {
   readonly manifest: Manifest | undefined;
   readonly records: number;
-  readonly segments: ReadonlyArray<Segment & { readonly throughDigest: string }>;
+  readonly segments: ReadonlyArray<Segment>;
   readonly faults: ReadonlyArray<JournalFault>;
 }
 
@@ -44,7 +44,7 @@ export const clearPartials = (folder: string) =>
 /** The check of one file while it is read. */
 const makeCheck = (file: string) => {
   const faults: Array<JournalFault> = [];
-  const segments: Array<Segment & { readonly throughDigest: string }> = [];
+  const segments: Array<Segment & { readonly ranges: Array<Range> }> = [];
   let tenantId = "";
   let records = 0;
   let line = 0;
@@ -88,15 +88,11 @@ const makeCheck = (file: string) => {
           `${end.sequence} ${end.digest}`,
         );
       const { agentId, after } = open.thread;
-      segments.push({
-        tenantId,
-        threadId,
-        agentId,
-        after,
-        runIds,
-        through: through.sequence,
-        throughDigest: through.digest,
-      });
+      const range = { after, through, runIds };
+      // Parts of one thread that follow each other went together.
+      const last = segments.at(-1);
+      if (last?.threadId === threadId) last.ranges.push(range);
+      else segments.push({ tenantId, threadId, agentId, ranges: [range] });
       open = undefined;
     }
   };
@@ -125,7 +121,12 @@ const readLines = (file: string, take: (text: string) => void) =>
       }),
   });
 
-export const checkArchive = Effect.fn("checkArchive")(function* (folder: string, name: string) {
+/** @param known the digest of the file, where a database knows it */
+export const checkArchive = Effect.fn("checkArchive")(function* (
+  folder: string,
+  name: string,
+  known?: string,
+) {
   const file = path.join(folder, name);
   const check = makeCheck(name);
   const sha256 = yield* readLines(file, check.take);
@@ -142,6 +143,8 @@ export const checkArchive = Effect.fn("checkArchive")(function* (folder: string,
     seen,
   });
   const about: Array<JournalFault> = [];
+  if (known !== undefined && known !== sha256)
+    about.push(whole(`SHA-256 ${known}, which the database knows it by`, sha256));
   if (manifest === undefined) about.push(whole("a manifest beside it", "none that can be read"));
   else {
     if (manifest.sha256 !== sha256) about.push(whole(`SHA-256 ${manifest.sha256}`, sha256));

@@ -7,7 +7,7 @@ import { textArray } from "#server/postgres/columns.ts";
 import { makeJournalPages } from "#server/postgres/journal-pages.ts";
 import { inJournalSnapshot } from "#server/postgres/rebuild-projections.ts";
 import type { ArchiveLine } from "./archive-format.ts";
-import type { Segment } from "./find-segments.ts";
+import type { Range, Segment } from "./find-segments.ts";
 import type { ArchiveRefused } from "./write-archive.ts";
 
 /** Tables of which an archive keeps the rows: what people, the clock and captures wrote. */
@@ -50,15 +50,26 @@ export const makeReadSegment = Effect.gen(function* () {
     Schema.decodeUnknownEffect(Live),
   );
 
-  /** The segment's records in order, checked; answers where they end. */
+  /** The records of a range in order, checked. */
   const readRecords = Effect.fnUntraced(function* (
     live: string,
     segment: Segment,
+    { after, through }: Range,
     write: WriteLine,
   ) {
-    const { tenantId, threadId, through } = segment;
-    const verifier = makeThreadVerifier(threadId, segment.after);
-    while (verifier.tail().sequence < through) {
+    const { tenantId, threadId } = segment;
+    const verifier = makeThreadVerifier(threadId, after);
+    const broken = (expected: string, seen: string) =>
+      Effect.fail(
+        new SegmentFaulty(segment, {
+          kind: "gap",
+          where: threadId,
+          sequence: through.sequence,
+          expected,
+          seen,
+        }),
+      );
+    while (verifier.tail().sequence < through.sequence) {
       const from = verifier.tail().sequence;
       const page = yield* nextPage(
         live,
@@ -66,7 +77,7 @@ export const makeReadSegment = Effect.gen(function* () {
         { threadId, sequence: from },
       );
       for (const row of page) {
-        if (row.sequence > through) break;
+        if (row.sequence > through.sequence) break;
         const record = {
           epoch: row.epoch,
           sequence: row.sequence,
@@ -84,17 +95,10 @@ export const makeReadSegment = Effect.gen(function* () {
       }
       const { sequence } = verifier.tail();
       if (sequence === from)
-        return yield* Effect.fail(
-          new SegmentFaulty(segment, {
-            kind: "gap",
-            where: threadId,
-            sequence: through,
-            expected: `record ${through}`,
-            seen: `an end at record ${sequence}`,
-          }),
-        );
+        return yield* broken(`record ${through.sequence}`, `an end at record ${sequence}`);
     }
-    return verifier.tail();
+    const { digest } = verifier.tail();
+    if (digest !== through.digest) return yield* broken(`digest ${through.digest}`, digest);
   });
 
   const rowsOf = (tenantId: string, runIds: ReadonlyArray<string>) => {
@@ -111,8 +115,11 @@ export const makeReadSegment = Effect.gen(function* () {
     return Effect.flatMap(sql`${sql.join(" UNION ALL ", false)([...tables, votes])}`, decodeRows);
   };
 
-  const readRows = Effect.fnUntraced(function* (segment: Segment, write: WriteLine) {
-    const { tenantId, threadId, runIds } = segment;
+  const readRows = Effect.fnUntraced(function* (
+    { tenantId, threadId }: Segment,
+    { runIds }: Range,
+    write: WriteLine,
+  ) {
     for (let from = 0; from < runIds.length; from += runsAtOnce) {
       const rows = yield* rowsOf(tenantId, runIds.slice(from, from + runsAtOnce));
       for (const { table_name: table, row } of rows)
@@ -122,16 +129,17 @@ export const makeReadSegment = Effect.gen(function* () {
 
   /** Reads the records twice in one snapshot: nothing of a thread that does not hold is written. */
   const read = Effect.fnUntraced(function* (segment: Segment, write: WriteLine | undefined) {
-    const { threadId, agentId, after, runIds } = segment;
+    const { threadId, agentId, ranges } = segment;
     const [{ live }] = yield* readLive;
-    const { sequence, digest } = yield* readRecords(live, segment, () => Effect.void);
-    if (write !== undefined) {
+    for (const range of ranges) yield* readRecords(live, segment, range, () => Effect.void);
+    if (write === undefined) return;
+    for (const range of ranges) {
+      const { after, through, runIds } = range;
       yield* write({ kind: "thread", threadId, agentId, after });
-      yield* readRecords(live, segment, write);
-      yield* readRows(segment, write);
-      yield* write({ kind: "thread-end", threadId, through: { sequence, digest }, runIds });
+      yield* readRecords(live, segment, range, write);
+      yield* readRows(segment, range, write);
+      yield* write({ kind: "thread-end", threadId, through, runIds });
     }
-    return { ...segment, throughDigest: digest, records: sequence - after.sequence };
   });
 
   return (segment: Segment, write: WriteLine | undefined) =>

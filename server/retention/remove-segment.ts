@@ -1,16 +1,18 @@
 /**
  * Takes one segment out of the tables, all of it or nothing, and leaves what says
- * so. Looks again under the thread's lock: a submission that came meanwhile, or a
- * pass that was here before, keeps everything as it is.
+ * so. Looks again under the thread's lock: what changed meanwhile, or is gone
+ * already, keeps everything as it is. Other work of the thread is not touched.
  */
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
-import { emptyTail } from "#lib/durable/chain.ts";
 import { textArray } from "#server/postgres/columns.ts";
 import { transaction } from "#server/postgres/Database.ts";
-import type { Segment } from "./find-segments.ts";
+import { lockGaps, writeGaps } from "#server/postgres/journal-gaps.ts";
+import { type Range, recordsOf, runsOf, type Segment } from "./find-segments.ts";
+import { withGaps } from "./gaps.ts";
+import { makeKeepLinks } from "./keep-links.ts";
 
 /** Tables whose rows are a run's. */
 const tablesOfRuns = [
@@ -26,11 +28,13 @@ const tablesOfRuns = [
   "run_titles",
   "submissions",
   "runs",
+  "archived_copies",
 ] as const;
 
 const Taken = Schema.Struct({ run_id: Schema.String });
+const Count = Schema.Tuple([Schema.Struct({ count: Schema.Int })]);
 
-/** Somebody was faster, or something of it is open again; the transaction is taken back. */
+/** Part of the segment is not what it was; the transaction is taken back. */
 class SegmentChanged {
   readonly _tag = "SegmentChanged";
 }
@@ -38,19 +42,29 @@ class SegmentChanged {
 /** True when the segment was taken out now; false when it must stay or is gone already. */
 export const makeRemoveSegment = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient;
+  const keepLinks = yield* makeKeepLinks;
 
-  // The digest of the last record stands for all before it: what was read or archived is what goes,
+  // The digests at both ends stand for all between: what was read or archived is what goes,
   // also where an archive is older than a restored backup.
-  const lockThread = (segment: Segment & { readonly throughDigest: string }) => sql`
-    SELECT FROM threads t
-    WHERE t.tenant_id = ${segment.tenantId} AND t.thread_id = ${segment.threadId}
-      AND coalesce(t.kept_after_sequence, 0) = ${segment.after.sequence}
-      AND coalesce(t.kept_after_digest, ${emptyTail.digest}) = ${segment.after.digest}
-      AND EXISTS (
-        SELECT FROM journal_records r
-        WHERE r.tenant_id = t.tenant_id AND r.thread_id = t.thread_id
-          AND r.sequence = ${segment.through} AND r.digest = ${segment.throughDigest})
-    FOR UPDATE`;
+  const holds = (segment: Segment, { after, through }: Range) =>
+    Effect.map(
+      sql`SELECT FROM journal_records f, journal_records l
+        WHERE f.tenant_id = ${segment.tenantId} AND f.thread_id = ${segment.threadId}
+          AND f.sequence = ${after.sequence + 1} AND f.previous_digest = ${after.digest}
+          AND l.tenant_id = f.tenant_id AND l.thread_id = f.thread_id
+          AND l.sequence = ${through.sequence} AND l.digest = ${through.digest}`,
+      (rows) => rows.length > 0,
+    );
+
+  const countRecords = (segment: Segment) =>
+    Effect.map(
+      Effect.flatMap(
+        sql`SELECT count(*)::integer AS count FROM journal_records
+          WHERE tenant_id = ${segment.tenantId} AND run_id = ANY(${textArray(runsOf(segment))})`,
+        Schema.decodeUnknownEffect(Count),
+      ),
+      ([{ count }]) => count,
+    );
 
   const leaveTombstones = SqlSchema.findAll({
     Request: Schema.Struct({ archive: Schema.NullOr(Schema.String), segment: Schema.Any }),
@@ -60,10 +74,7 @@ export const makeRemoveSegment = Effect.gen(function* () {
       SELECT r.tenant_id, r.run_id, r.thread_id, r.state, s.settled_at, ${archive}
       FROM submissions s JOIN runs r ON r.tenant_id = s.tenant_id AND r.run_id = s.run_id
       WHERE s.tenant_id = ${segment.tenantId} AND s.thread_id = ${segment.threadId}
-        AND s.run_id = ANY(${textArray(segment.runIds)})
-        AND NOT EXISTS (
-          SELECT FROM submissions o WHERE o.tenant_id = s.tenant_id AND o.thread_id = s.thread_id
-            AND o.state <> 'settled')
+        AND s.run_id = ANY(${textArray(runsOf(segment))}) AND s.state = 'settled'
         AND NOT EXISTS (
           SELECT FROM unknown_outcomes u WHERE u.tenant_id = s.tenant_id AND u.run_id = s.run_id
             AND u.state = 'open')
@@ -71,9 +82,9 @@ export const makeRemoveSegment = Effect.gen(function* () {
   });
 
   /** One statement: a round trip per table and thread would be most of the time of a pass. */
-  const removeRows = (segment: Segment & { readonly throughDigest: string }) => {
-    const { tenantId, threadId } = segment;
-    const runs = textArray(segment.runIds);
+  const removeRows = (segment: Segment) => {
+    const { tenantId } = segment;
+    const runs = textArray(runsOf(segment));
     const ofApprovals = ["approval_looks", "approval_votes"].map(
       (table) => sql`${sql(`gone_${table}`)} AS (
         DELETE FROM ${sql(table)} v USING approval_requests a
@@ -84,32 +95,32 @@ export const makeRemoveSegment = Effect.gen(function* () {
       (table) => sql`${sql(`gone_${table}`)} AS (
         DELETE FROM ${sql(table)} WHERE tenant_id = ${tenantId} AND run_id = ANY(${runs}))`,
     );
-    const records = sql`gone_records AS (
-      DELETE FROM journal_records
-      WHERE tenant_id = ${tenantId} AND thread_id = ${threadId} AND sequence <= ${segment.through})`;
-    return sql`WITH ${sql.join(", ", false)([...ofApprovals, ...ofRuns, records])}
-      UPDATE threads SET kept_after_sequence = ${segment.through},
-        kept_after_digest = ${segment.throughDigest}
-      WHERE tenant_id = ${tenantId} AND thread_id = ${threadId}`;
+    return sql`WITH ${sql.join(", ", false)([...ofApprovals, ...ofRuns])}
+      DELETE FROM journal_records WHERE tenant_id = ${tenantId} AND run_id = ANY(${runs})`;
   };
 
-  const remove = Effect.fnUntraced(function* (
-    segment: Segment & { readonly throughDigest: string },
-    archive: string | null,
-  ) {
-    // A long thread takes its time; nobody but its own next submission waits for it.
+  const remove = Effect.fnUntraced(function* (segment: Segment, archive: string | null) {
+    // A long thread takes its time; nobody but its own next append waits for it.
     yield* sql`SET LOCAL statement_timeout = 0`;
-    if ((yield* lockThread(segment)).length === 0) return false;
+    const { tenantId, threadId, ranges } = segment;
+    const gaps = yield* lockGaps(tenantId, threadId);
+    if (gaps === undefined) return false;
+    for (const range of ranges) if (!(yield* holds(segment, range))) return false;
+    // Whole runs and nothing else: no record of another run within, none of theirs outside.
+    if ((yield* countRecords(segment)) !== recordsOf(segment)) return false;
     const left = yield* leaveTombstones({ archive, segment });
-    if (left.length !== segment.runIds.length) {
-      // Part of the segment is not what it was: the tombstones go again with the transaction.
-      return yield* Effect.fail(new SegmentChanged());
-    }
+    if (left.length !== runsOf(segment).length) return yield* Effect.fail(new SegmentChanged());
+    const gapsLeft = withGaps(
+      gaps,
+      ranges.map(({ after, through }) => ({ after, through })),
+    );
+    yield* keepLinks(segment, gapsLeft);
     yield* removeRows(segment);
+    yield* writeGaps(tenantId, threadId, gapsLeft);
     return true;
   });
 
-  return (segment: Segment & { readonly throughDigest: string }, archive: string | null) =>
+  return (segment: Segment, archive: string | null) =>
     transaction("Retention.remove", remove(segment, archive)).pipe(
       Effect.provideService(SqlClient.SqlClient, sql),
       Effect.catchTag("SegmentChanged", () => Effect.succeed(false)),

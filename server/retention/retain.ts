@@ -2,7 +2,7 @@
  * Archives or deletes what is settled and old enough, in batches that each end in a
  * state that is whole: an archive is on disk before a row is gone, and one whose rows
  * are not all gone is finished by the next pass. Audit rows and the ledger's keys
- * stay; unsettled work, and the threads that hold any, are not touched.
+ * stay. Unsettled work is not touched, also where settled runs of its thread go.
  */
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
@@ -11,7 +11,8 @@ import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { TenantId } from "#lib/contract/ids.ts";
 import { transition } from "#server/postgres/Database.ts";
 import { makeBatches } from "./batch.ts";
-import { makeFindSegments } from "./find-segments.ts";
+import { makeFindSegments, type Segment } from "./find-segments.ts";
+import { makeGoOn } from "./go-on.ts";
 import { onePass } from "./one-pass.ts";
 import { makeTrimEvents } from "./trim-events.ts";
 
@@ -31,6 +32,8 @@ export interface RetentionReport {
   readonly events: number;
   /** Threads that were left because their chain does not hold. */
   readonly faulty: number;
+  /** Runs that were left because they stand in an archive that is not in this pass's folder. */
+  readonly held: number;
 }
 
 const TenantRow = Schema.Struct({ tenant_id: TenantId });
@@ -40,51 +43,45 @@ const pass = Effect.fnUntraced(function* (options: RetentionOptions) {
   const batches = yield* makeBatches;
   const findSegments = yield* makeFindSegments;
   const trimEvents = yield* makeTrimEvents;
-  const total = { threads: 0, runs: 0, records: 0, events: 0, faulty: 0 };
-  const add = (counts: {
-    readonly threads: number;
-    readonly runs: number;
-    readonly records: number;
-  }) => {
-    total.threads += counts.threads;
-    total.runs += counts.runs;
-    total.records += counts.records;
+  const goOn = yield* makeGoOn(batches, options.onProgress);
+  const { olderThanSeconds } = options;
+  const total = {
+    ...(yield* goOn(options.folder, olderThanSeconds)),
+    events: 0,
+    faulty: 0,
   };
-
-  if (options.folder !== undefined) {
-    for (const name of yield* batches.unfinished(options.folder)) {
-      const counts = yield* batches.finishOne(options.folder, name);
-      add(counts);
-      yield* options.onProgress(`${name}: finished, begun by an earlier pass, ${counts.runs} runs`);
-    }
-  }
 
   const listTenants = SqlSchema.findAll({
     Request: Schema.Void,
     Result: TenantRow,
     execute: () => sql`SELECT DISTINCT tenant_id FROM threads ORDER BY tenant_id`,
   });
-  const { olderThanSeconds } = options;
   for (const { tenant_id: tenantId } of yield* transition("Retention.tenants", listTenants())) {
     let after: string | undefined = "";
     while (after !== undefined) {
       const found: {
-        readonly segments: Array<Parameters<typeof batches.next>[1][number]>;
+        readonly segments: Array<Segment>;
         readonly next: string | undefined;
+        readonly hasMore: boolean;
       } = yield* transition("Retention.find", findSegments({ tenantId, after, olderThanSeconds }));
+      let gone = 0;
       while (found.segments.length > 0) {
         const { faulty, archive, ...counts } = yield* batches.next(
           tenantId,
           found.segments,
           options,
         );
-        add(counts);
+        gone += counts.runs;
+        total.threads += counts.threads;
+        total.runs += counts.runs;
+        total.records += counts.records;
         total.faulty += faulty;
         yield* options.onProgress(
           `${tenantId}: ${counts.runs} runs of ${counts.threads} threads, ${counts.records} records ${archive === undefined ? "deleted" : `in ${archive}`}`,
         );
       }
-      after = found.next;
+      // A thread with more runs than go at once is looked at again, as long as that leads anywhere.
+      if (!found.hasMore || gone === 0) after = found.next;
     }
     total.events += yield* trimEvents(tenantId, olderThanSeconds);
   }

@@ -50,12 +50,14 @@ export interface OpenArchive {
   readonly write: (line: ArchiveLine) => Effect.Effect<void, ArchiveRefused>;
   /** Nothing was worth keeping: the file is taken away again. */
   readonly discard: Effect.Effect<void>;
-  /** From here on the archive is on disk and complete, whatever happens to this process. */
-  readonly finish: (counts: {
+  /** Everything is on disk, under no name yet; nothing can be written any more. */
+  readonly seal: (counts: {
     readonly threads: number;
     readonly runs: number;
     readonly records: number;
   }) => Effect.Effect<Manifest, ArchiveRefused>;
+  /** From here on the archive is there and complete, whatever happens to this process. */
+  readonly publish: (manifest: Manifest) => Effect.Effect<void, ArchiveRefused>;
 }
 
 /** Readable by its owner only: it holds private evidence. A file that is not finished is left as `.partial`. */
@@ -93,23 +95,26 @@ export const openArchive = (folder: string, tenantId: string, olderThanSeconds: 
       bytes: () => bytes,
       write,
       discard: Effect.ignore(attempt("Discarding the archive", () => rmSync(`${file}.partial`))),
-      finish: (counts) =>
+      seal: (counts) =>
         attempt(`Finishing the archive ${file}`, () => {
           fsyncSync(handle);
-          const manifest: Manifest = {
+          const sha256 = hash.digest("hex");
+          return {
             version: archiveVersion,
             file: name,
             tenantId,
-            sha256: hash.digest("hex"),
+            sha256,
             bytes,
             ...counts,
             createdAt,
-          };
+          } satisfies Manifest;
+        }),
+      publish: (manifest) =>
+        attempt(`Finishing the archive ${file}`, () => {
           // The manifest first: a file under its own name always has one.
           writeWhole(manifestOf(file), `${JSON.stringify(manifest, null, 2)}\n`);
           renameSync(`${file}.partial`, file);
           syncFolder(folder);
-          return manifest;
         }),
     } satisfies OpenArchive;
   });

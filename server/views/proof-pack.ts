@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { EpochMillis, type RunId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
-import { sealOf } from "#lib/proof/link-seal.ts";
+import { LinkSeal, sealOf } from "#lib/proof/link-seal.ts";
 import {
   type ProofApproval,
   ProofApproval as Approval,
@@ -88,17 +88,20 @@ const RecordRow = Schema.Struct({
   digest: Schema.String,
   previousDigest: Schema.String,
   recordedAt: EpochMillis,
-  body: Schema.String,
+  /** Null for a record of another run that was archived or deleted; its seal stayed. */
+  body: Schema.NullOr(Schema.String),
+  seal: Schema.NullOr(LinkSeal),
   /** Whether it is of the run itself; what another run's record says does not leave the server. */
   own: Schema.Boolean,
 });
 
 const recordLine =
   (threadId: ThreadId) =>
-  ({ body, own, recordedAt, ...link }: typeof RecordRow.Type): ProofLine =>
-    own
-      ? { kind: "record", ...link, recordedAt, body }
-      : { kind: "link", ...link, seal: sealOf({ ...link, threadId, body }) };
+  ({ body, own, recordedAt, seal, ...link }: typeof RecordRow.Type): ProofLine => {
+    if (own && body !== null) return { kind: "record", ...link, recordedAt, body };
+    const kept = body === null ? seal : sealOf({ ...link, threadId, body });
+    return kept === null ? { kind: "link", ...link } : { kind: "link", ...link, seal: kept };
+  };
 
 const AuditRow = Schema.Struct({
   sequence: Schema.Int,
@@ -158,16 +161,29 @@ const records = (tenantId: TenantId, runId: RunId, bounds: typeof Bounds.Type) =
             SELECT p.sequence::float8 AS sequence, p.epoch::float8 AS epoch, p.digest,
               p.previous_digest AS "previousDigest",
               ${sql.literal(millis("p.recorded_at"))} AS "recordedAt", p.body,
-              p.run_id = ${runId} AS own
+              CASE WHEN p.seal_state IS NOT NULL THEN
+                json_build_object('state', p.seal_state, 'bytes', p.seal_bytes) END AS seal,
+              p.run_id IS NOT DISTINCT FROM ${runId} AS own
             FROM (
-              SELECT j.*, sum(octet_length(j.body)) OVER (ORDER BY j.sequence)
-                - octet_length(j.body) AS bytes_before
+              SELECT j.*, sum(coalesce(octet_length(j.body), 0)) OVER (ORDER BY j.sequence)
+                - coalesce(octet_length(j.body), 0) AS bytes_before
               FROM (
-                SELECT r.* FROM journal_records r
+                (SELECT r.sequence, r.epoch, r.digest, r.previous_digest, r.recorded_at, r.run_id, r.body,
+                  NULL::text AS seal_state, NULL::bigint AS seal_bytes
+                FROM journal_records r
                 WHERE r.tenant_id = ${tenantId} AND r.thread_id = ${threadId}
                   AND r.sequence > ${after}::float8::bigint
                   AND r.sequence <= ${through}::float8::bigint
-                ORDER BY r.sequence LIMIT ${recordsPerPage}
+                ORDER BY r.sequence LIMIT ${recordsPerPage})
+                UNION ALL
+                (SELECT l.sequence, l.epoch, l.digest, l.previous_digest, l.recorded_at, NULL, NULL,
+                  l.seal_state, l.seal_bytes
+                FROM journal_links l
+                WHERE l.tenant_id = ${tenantId} AND l.thread_id = ${threadId}
+                  AND l.sequence > ${after}::float8::bigint
+                  AND l.sequence <= ${through}::float8::bigint
+                ORDER BY l.sequence LIMIT ${recordsPerPage})
+                ORDER BY sequence LIMIT ${recordsPerPage}
               ) AS j
             ) AS p
             WHERE p.bytes_before < ${recordBytesPerPage} ORDER BY p.sequence`),

@@ -1,96 +1,23 @@
-import {
-  appendFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
-import { TenantId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
-import { verifyAudit } from "#server/postgres/verify-audit.ts";
-import { verifyTenant } from "#server/postgres/verify-journal.ts";
 import { checkArchive } from "#server/retention/check-archive.ts";
-import { retain, type RetentionOptions } from "#server/retention/retain.ts";
+import { retain } from "#server/retention/retain.ts";
 import { inDoubt, waiting } from "#tests/postgres/people.ts";
-import { recordsOf, type RunPlace } from "#tests/postgres/records.ts";
-import { admit, claimed, rows, started, store, writerOf } from "#tests/postgres/store.ts";
-
-const folderOf = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(path.join(os.tmpdir(), "effect-agent-archive-"))),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true })),
-);
-
-const settle = Effect.fnUntraced(function* (place: RunPlace) {
-  const claim = yield* claimed(place);
-  const of = recordsOf({ ...place, runId: claim.runId, submissionId: claim.submissionId });
-  yield* writerOf(claim).append([
-    of.opened(),
-    of.attempt(),
-    of.turn(["c1"]),
-    of.prepared("c1"),
-    of.settled("c1"),
-    of.denied("c1"),
-    of.runSettled(),
-  ]);
-});
-
-/** A settled run on a thread of its own, or behind another on its thread. */
-const settledRun = Effect.fnUntraced(function* (tenant: string, behind?: RunPlace) {
-  const { place } = yield* admit({
-    tenant,
-    ...(behind === undefined ? {} : { threadId: behind.threadId }),
-  });
-  yield* settle(place);
-  return place;
-});
-
-const age = (place: RunPlace, days: number) =>
-  rows("UPDATE submissions SET settled_at = now() - $2 * interval '1 day' WHERE run_id = $1", [
-    place.runId,
-    days,
-  ]);
-
-const days = (count: number) => count * 86_400;
-const options = (more: Partial<RetentionOptions> = {}): RetentionOptions => ({
-  olderThanSeconds: days(90),
-  folder: undefined,
-  onProgress: () => Effect.void,
-  ...more,
-});
-
-const archivesIn = (folder: string) =>
-  readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
-
-/** Every table that holds rows of runs, but for those that are meant to keep them. */
-const runTables = `SELECT table_name AS name FROM information_schema.columns
-  WHERE table_schema = 'public' AND column_name = 'run_id'
-    AND table_name NOT IN ('archived_runs', 'audit_log', 'idempotency_keys', 'events', 'event_inbox')
-  ORDER BY 1`;
-
-const tablesWith = Effect.fnUntraced(function* (place: RunPlace) {
-  const found: Array<string> = [];
-  for (const table of yield* rows(runTables)) {
-    const name = String(table["name"]);
-    const [row] = yield* rows(`SELECT count(*)::int AS n FROM "${name}" WHERE run_id = $1`, [
-      place.runId,
-    ]);
-    if (row?.["n"] !== 0) found.push(name);
-  }
-  return found;
-});
-
-const faultsOf = (tenant: string) =>
-  Effect.gen(function* () {
-    const faults: Array<unknown> = [];
-    yield* verifyTenant(tenant, (part) => Effect.sync(() => faults.push(...part.faults)));
-    return [...faults, ...(yield* verifyAudit(TenantId.make(tenant))).faults];
-  });
+import { recordsOf } from "#tests/postgres/records.ts";
+import { admit, rows, started, store } from "#tests/postgres/store.ts";
+import {
+  age,
+  archivesIn,
+  faultsOf,
+  folderOf,
+  options,
+  settle,
+  settledRun,
+  tablesWith,
+} from "./runs.ts";
 
 layer(store, { excludeTestServices: true })("retention", (it) => {
   it.effect(
@@ -107,7 +34,7 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
         const report = yield* retain(options({ folder }));
         assert.deepStrictEqual(
           { ...report, events: 0 },
-          { threads: 1, runs: 1, records: 7, events: 0, faulty: 0 },
+          { threads: 1, runs: 1, records: 7, events: 0, faulty: 0, held: 0 },
         );
         assert.deepStrictEqual(yield* tablesWith(old), []);
         assert.include(yield* tablesWith(young), "journal_records");
@@ -149,26 +76,27 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
       }),
   );
 
-  it.effect(
-    "[DU-04] nothing of a thread with unsettled work goes, nor a run whose effect is in doubt",
-    () =>
-      Effect.gen(function* () {
-        const tenant = "unsettled";
-        const busy = yield* settledRun(tenant);
-        yield* age(busy, 400);
-        yield* admit({ tenant, threadId: busy.threadId });
-        const asked = yield* waiting(["c1"]);
-        const doubtful = yield* inDoubt(["c1"], { tenant });
-        const { place, writer } = yield* started({ tenant });
-        const of = recordsOf(place);
-        yield* writer.append([of.opened(), of.attempt(), of.turn(["c1"]), of.prepared("c1")]);
-        yield* writer.append([of.unknown("c1", true), of.runSettled("failed")]);
-        yield* age(place, 400);
-        const report = yield* retain(options());
-        assert.strictEqual(report.runs, 0);
-        for (const kept of [busy, asked.place, doubtful.place, place])
-          assert.include(yield* tablesWith(kept), "journal_records");
-      }),
+  it.effect("[DU-04] nothing unsettled goes, nor a run whose effect is in doubt", () =>
+    Effect.gen(function* () {
+      const tenant = "unsettled";
+      const queued = yield* admit({ tenant });
+      const asked = yield* waiting(["c1"]);
+      const doubtful = yield* inDoubt(["c1"], { tenant });
+      const { place, writer } = yield* started({ tenant });
+      const of = recordsOf(place);
+      yield* writer.append([of.opened(), of.attempt(), of.turn(["c1"]), of.prepared("c1")]);
+      yield* writer.append([of.unknown("c1", true), of.runSettled("failed")]);
+      yield* age(place, 400);
+      const report = yield* retain(options());
+      assert.strictEqual(report.runs, 0);
+      for (const kept of [asked.place, doubtful.place, place])
+        assert.include(yield* tablesWith(kept), "journal_records");
+      assert.deepStrictEqual(yield* tablesWith(queued.place), [
+        "run_titles",
+        "runs",
+        "submissions",
+      ]);
+    }),
   );
 
   it.effect("[PG-01] of a thread that is still used only its old beginning goes", () =>
