@@ -1,7 +1,7 @@
 /**
  * What a durable tool call costs, beside two bare commits, DBOS and Restate, in alternating rounds of one run.
  *
- *     npm run bench -- durable [--rounds 9] [--calls 100] [--without-peers]
+ *     npm run bench -- durable [--rounds 9] [--calls 100] [--warm-up 20] [--without-peers]
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -20,11 +20,14 @@ const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "9" },
     calls: { type: "string", default: "100" },
+    "warm-up": { type: "string", default: "20" },
     "without-peers": { type: "boolean", default: false },
   },
 });
 const rounds = Math.max(7, Number(values.rounds));
 const calls = Math.max(10, Number(values.calls));
+/** Rounds that are not counted: a host is up for weeks, and JavaScript is compiled while it first runs. The same for everybody. */
+const warmUp = Math.max(1, Number(values["warm-up"]));
 
 /** Peers are plain JavaScript in a folder of their own, installed only for this bench. */
 const peer = Effect.fnUntraced(function* (start: () => Promise<Peer>) {
@@ -49,6 +52,8 @@ const startRestate = async (): Promise<Peer> => {
   return ((await import(file)) as { startRestate: () => Promise<Peer> }).startRestate();
 };
 
+const uncertainCall = "ours: uncertain call (prepare + settle)";
+
 const line = (name: string, millis: number, floor: number) =>
   console.log(
     `  ${name.padEnd(44)} ${millis.toFixed(3).padStart(8)} ms ${(millis / floor).toFixed(2).padStart(7)} x floor`,
@@ -60,7 +65,7 @@ const measure = Effect.gen(function* () {
   const floor = yield* bareCommits(yield* server.makeDatabase("floor"));
   const contenders: Array<readonly [string, (count: number) => Effect.Effect<number, unknown>]> = [
     ["two bare commits, one connection (floor)", floor],
-    ["ours: uncertain call (prepare + settle)", (count) => ours.perCall("serial", "charge", count)],
+    [uncertainCall, (count) => ours.perCall("serial", "charge", count)],
     ["ours: readonly call", (count) => ours.perCall("serial", "look", count)],
     ["ours: uncertain call in batches of 50", () => ours.perCall("batch", "charge", 50)],
   ];
@@ -72,17 +77,29 @@ const measure = Effect.gen(function* () {
     );
   }
   const seen = new Map<string, Array<number>>(contenders.map(([name]) => [name, []]));
-  // Round 0 warms up and is not counted; every other round goes the other way round.
-  for (let round = 0; round <= rounds; round++) {
+  // Every other round goes the other way round.
+  for (let round = -warmUp; round < rounds; round++) {
     for (const [name, run] of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const millis = yield* run(calls);
-      if (round > 0) seen.get(name)?.push(millis);
+      if (round >= 0) seen.get(name)?.push(millis);
     }
   }
   const medianOf = (name: string) => median(seen.get(name) ?? []);
   const base = medianOf(contenders[0]?.[0] ?? "");
-  console.log(`median of ${rounds} rounds of ${calls} calls, per call:`);
+  console.log(
+    `median of ${rounds} rounds of ${calls} calls after ${warmUp} rounds of warming up, per call:`,
+  );
   for (const [name] of contenders) line(name, medianOf(name), base);
+  const uncertain = medianOf(uncertainCall);
+  console.log(
+    `our uncertain call takes ${(uncertain / base).toFixed(2)} times the floor (target: at most 2.00)`,
+  );
+  for (const [name] of contenders) {
+    if (name.startsWith("ours") || base === medianOf(name)) continue;
+    console.log(
+      `our uncertain call takes ${(uncertain / medianOf(name)).toFixed(2)} times ${name} (target: below 1.00)`,
+    );
+  }
 
   for (const [name, tool, agent, count] of [
     ["uncertain", "charge", "serial", calls],
@@ -93,8 +110,9 @@ const measure = Effect.gen(function* () {
     yield* ours.perCall(agent, tool, count);
     const after = yield* ours.spent;
     const per = (key: "bytes" | "commits") => ((after[key] - before[key]) / count).toFixed(2);
+    const trips = yield* ours.roundTrips(agent, tool, count);
     console.log(
-      `ours, ${name}: per call ${per("commits")} commits (claim, event numbers and idle scans included) and ${per("bytes")} bytes of WAL`,
+      `ours, ${name}: per call ${trips.toFixed(2)} round trips (those of the run's own claim and turns included), ${per("commits")} commits (claim, event numbers and idle scans included) and ${per("bytes")} bytes of WAL`,
     );
   }
 

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema";
 import * as Tool from "effect/unstable/ai/Tool";
 import * as Toolkit from "effect/unstable/ai/Toolkit";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
+import * as Statement from "effect/unstable/sql/Statement";
 import * as Agent from "#lib/agent/Agent.ts";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
@@ -105,6 +106,21 @@ export const ourHost = Effect.fnUntraced(function* (url: string) {
       return (performance.now() - from) / count;
     });
 
+  /** Statements that such a run sends from its claim on, each a round trip it waits for; per call. Assigner and scans are not its own. */
+  const roundTrips = (...run: Parameters<typeof perCall>) =>
+    Effect.suspend(() => {
+      let statements = 0;
+      const count: Statement.Transformer = (statement) =>
+        Effect.sync(() => {
+          statements++;
+          return statement;
+        });
+      return perCall(...run).pipe(
+        Effect.provideService(Statement.CurrentTransformer, count),
+        Effect.map(() => statements / run[2]),
+      );
+    });
+
   /** When the next request of this run reaches the model. */
   const awaitRequest = (key: string) =>
     Effect.sync(() => {
@@ -191,6 +207,7 @@ export const ourHost = Effect.fnUntraced(function* (url: string) {
 
   return {
     perCall,
+    roundTrips,
     resume,
     starts,
     startsAmong,

@@ -35,6 +35,7 @@ import {
 import { transition } from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { projectRecords } from "#server/postgres/project-records.ts";
+import { changesOnlyCalls } from "#server/postgres/projection-draft.ts";
 import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
 
 const AppendAnswer = Schema.Struct({
@@ -69,6 +70,14 @@ const eventToStore = (event: RunEvent, at: number | null): EventToStore => ({
   body: Result.getOrThrow(encodeCanonicalJson(encodeEvent(event))),
 });
 
+/** Events that no record carries, then those that follow from the records. */
+const eventsToStore = (request: AppendRequest): ReadonlyArray<EventToStore> => [
+  ...request.events.map(({ event, at }) => eventToStore(event, at)),
+  ...request.records.flatMap((record) =>
+    eventsOf(record).map((event) => eventToStore(event, null)),
+  ),
+];
+
 const diagnosticRow = (diagnostic: DiagnosticToStore) => ({
   diagnostic_id: diagnostic.diagnosticId,
   fingerprint: diagnostic.fingerprint,
@@ -78,9 +87,46 @@ const diagnosticRow = (diagnostic: DiagnosticToStore) => ({
   body: Result.getOrThrow(encodeCanonicalJson(diagnostic.encoded)),
 });
 
+/** One text for every append, so that each connection prepares it once; `parametersOf` gives what it takes. */
+const appendStatement = `SELECT answer, tail_sequence, tail_digest, recorded_at, current_epoch
+  FROM journal_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12::json, $13::boolean, $14::json, $15, $16, $17, $18::json)`;
+
 /** Already JSON text; the driver must not make a JSON string of it. */
 const json = (value: unknown): string | null =>
   value === undefined ? null : JSON.stringify(value);
+
+const parametersOf = (
+  request: AppendRequest,
+  events: ReadonlyArray<EventToStore>,
+): ReadonlyArray<unknown> => {
+  const { diagnostics, expectedTail, records } = request;
+  const { rows } = chainRecords(expectedTail, records, request);
+  const changes = projectRecords(
+    records.map((record, place) => ({ record, sequence: expectedTail.sequence + 1 + place })),
+  );
+  const calls = changes !== undefined && changesOnlyCalls(changes) ? changes : undefined;
+  return [
+    PgTypes.text(request.tenantId),
+    PgTypes.text(request.threadId),
+    PgTypes.text(request.runId),
+    PgTypes.text(request.agentId),
+    PgTypes.int8(BigInt(request.epoch)),
+    PgTypes.int8(BigInt(expectedTail.sequence)),
+    PgTypes.text(expectedTail.digest),
+    PgTypes.text(request.batchId),
+    textArray(rows.map((row) => row.kind)),
+    textArray(rows.map((row) => row.body)),
+    textArray(rows.map((row) => row.digest)),
+    json(calls?.call_changes),
+    calls === undefined ? null : calls.progressed === true,
+    calls === undefined ? json(changes) : null,
+    textArray(events.map((event) => event.kind)),
+    int8Array(events.map((event) => event.at)),
+    textArray(events.map((event) => event.body)),
+    json(diagnostics.length === 0 ? undefined : diagnostics.map(diagnosticRow)),
+  ];
+};
 
 const fenceOf = ({ threadId, epoch }: AppendRequest, answer: AppendAnswer) =>
   new FenceRejected({ threadId, epoch, currentEpoch: answer.current_epoch });
@@ -142,35 +188,10 @@ const make = Effect.gen(function* () {
         new Error(`An append of run ${request.runId} carries a record of run ${stray.runId}.`),
       );
     }
-    const { rows } = chainRecords(request.expectedTail, request.records, request);
-    const events = [
-      ...request.events.map(({ event, at }) => eventToStore(event, at)),
-      ...request.records.flatMap((record) =>
-        eventsOf(record).map((event) => eventToStore(event, null)),
-      ),
-    ];
-    const changes = projectRecords(
-      request.records.map((record, place) => ({
-        record,
-        sequence: request.expectedTail.sequence + 1 + place,
-      })),
-    );
-    const diagnostics =
-      request.diagnostics.length === 0 ? undefined : request.diagnostics.map(diagnosticRow);
+    const events = eventsToStore(request);
     const answers = yield* transition(
       "Journal.append",
-      Effect.flatMap(
-        sql`SELECT answer, tail_sequence, tail_digest, recorded_at, current_epoch FROM journal_append(
-          ${PgTypes.text(request.tenantId)}, ${PgTypes.text(request.threadId)},
-          ${PgTypes.text(request.runId)}, ${PgTypes.text(request.agentId)},
-          ${PgTypes.int8(BigInt(request.epoch))}, ${PgTypes.int8(BigInt(request.expectedTail.sequence))},
-          ${PgTypes.text(request.expectedTail.digest)}, ${PgTypes.text(request.batchId)},
-          ${textArray(rows.map((row) => row.kind))}, ${textArray(rows.map((row) => row.body))},
-          ${textArray(rows.map((row) => row.digest))}, ${json(changes)}::json,
-          ${textArray(events.map((event) => event.kind))}, ${int8Array(events.map((event) => event.at))},
-          ${textArray(events.map((event) => event.body))}, ${json(diagnostics)}::json)`,
-        decodeAnswer,
-      ),
+      Effect.flatMap(sql.unsafe(appendStatement, parametersOf(request, events)), decodeAnswer),
     );
     const receipt = yield* receiptOf(request, answers[0]);
     if (events.length > 0) yield* hints.written(request.tenantId);

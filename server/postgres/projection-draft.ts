@@ -20,6 +20,11 @@ export interface ProjectionChanges {
   };
 }
 
+/** Whether the batch changed calls and nothing else, as nearly every one does; that the run came further counts as a call's. */
+export const changesOnlyCalls = (changes: ProjectionChanges): boolean =>
+  changes.call_changes !== undefined &&
+  Object.keys(changes).every((part) => part === "call_changes" || part === "progressed");
+
 type PeoplePart =
   | "approvals"
   | "decisions"
@@ -56,7 +61,7 @@ export class ProjectionDraft {
     this.run = run;
   }
 
-  /** One UPDATE joins each call once, so several changes of one call are merged here. */
+  /** The UPDATE joins each call once, so several changes of one call are merged here. */
   changeCall(
     call: { readonly turn: number; readonly callId: string },
     columns: Row & { readonly state?: CallState },

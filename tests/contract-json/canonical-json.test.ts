@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest";
 import * as Result from "effect/Result";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import fc from "fast-check";
 import { canonicalJson, encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf, sha256Hex } from "#lib/contract/json/digest.ts";
@@ -74,6 +76,16 @@ describe("canonical JSON", () => {
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     );
     assert.strictEqual(digestOf({ b: "é", a: 1 }), sha256Hex('{"a":1,"b":"é"}'));
+  });
+
+  it("a server's own SHA-256 gives what a browser's gives, lone surrogates included", () => {
+    const inBrowser = (text: string) => bytesToHex(sha256(utf8ToBytes(text)));
+    assert.strictEqual(sha256Hex("a\ud800b\udc00"), inBrowser("a\ufffdb\ufffd"));
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+        assert.strictEqual(sha256Hex(text), inBrowser(text));
+      }),
+    );
   });
 
   it("[T-06] what JSON cannot hold is refused with its path", () => {

@@ -34,6 +34,38 @@ layer(store, { excludeTestServices: true })("the journal on Postgres", (it) => {
     return { place, claim, request };
   });
 
+  it.effect(
+    "[PG-01] changed calls are found by their key, however few rows the table began with",
+    () =>
+      Effect.gen(function* () {
+        const { place, writer } = yield* started();
+        const of = recordsOf(place);
+        const ids = Array.from({ length: 200 }, (_, index) => `c${index}`);
+        yield* writer.append([of.opened(), of.attempt(), of.turn(ids)]);
+        yield* rows("ANALYZE tool_calls");
+        const changes = ids.slice(0, 50).map((id) => ({ turn: 1, call_id: id, state: "running" }));
+        const sql = yield* SqlClient.SqlClient;
+        const wholeReads = Effect.map(
+          sql<{ n: number }>`SELECT pg_stat_get_xact_numscans('tool_calls'::regclass)::int AS n`,
+          ([row]) => row?.n,
+        );
+        const [before, after] = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            const first = yield* wholeReads;
+            yield* sql`SELECT project_call_changes(
+            ${place.tenantId}, ${place.runId}, now(), ${JSON.stringify(changes)}::json)`;
+            return [first, yield* wholeReads];
+          }),
+        );
+        assert.strictEqual(after, before);
+        const [running] = yield* rows(
+          "SELECT count(*)::int AS n FROM tool_calls WHERE run_id = $1 AND state = 'running'",
+          [place.runId],
+        );
+        assert.strictEqual(running?.["n"], 50);
+      }),
+  );
+
   it.effect("[PG-02] what is appended is read back as it was, in an unbroken chain", () =>
     Effect.gen(function* () {
       const { place, writer } = yield* started();

@@ -3,11 +3,21 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./json.ts";
 
+const hexOfText = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
+
+/** Node's own hash, where the text is hashed on a server: a third of the time. Asked for by name, so that no bundle for a browser holds it. */
+const nativeHexOfText = (): ((text: string) => string) | undefined => {
+  const crypto = globalThis.process?.getBuiltinModule?.("node:crypto");
+  return crypto === undefined
+    ? undefined
+    : (text) => crypto.createHash("sha256").update(text, "utf8").digest("hex");
+};
+
 /**
  * SHA-256 of a text's UTF-8 bytes, as 64 lower-case hexadecimal digits. Synchronous and the same in a
  * browser and on a server. Lone surrogates count as U+FFFD, so hash canonical text, which has none.
  */
-export const sha256Hex = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
+export const sha256Hex: (text: string) => string = nativeHexOfText() ?? hexOfText;
 
 /**
  * The digest of a JSON value: {@link sha256Hex} of its canonical text. Equal values have equal digests
