@@ -5,5 +5,6 @@
 export * as Agent from "./agent/Agent.ts";
 export * as AgentRuntime from "./engine/AgentRuntime.ts";
 export * as ToolDiscovery from "./tool-discovery.ts";
+export * as ToolResults from "./tool-results.ts";
 export * as ToolExposure from "./tool-exposure.ts";
 export * as FailureDiagnostic from "./failure-diagnostic.ts";

@@ -1,6 +1,7 @@
 "use client";
 import Link from "next/link";
 import { useConsole } from "#components/shell/console-context.tsx";
+import { buttonClass } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { bytesText } from "#components/ui/durations.ts";
 import { Fact, Facts } from "#components/ui/facts.tsx";
@@ -70,6 +71,7 @@ export function CallDetail({
         <Result
           call={call}
           address={addressOf("result")}
+          wholeAddress={addressOf("wholeResult")}
           reader={inside === undefined ? "model" : "program"}
         />
       ) : null}
@@ -141,10 +143,12 @@ export function CallDetail({
 function Result({
   call,
   address,
+  wholeAddress,
   reader,
 }: {
   call: ToolCallView;
   address: string;
+  wholeAddress: string;
   reader: "model" | "program";
 }) {
   return (
@@ -154,10 +158,50 @@ function Result({
         address={address}
         label={`${call.isFailure ? "failure" : "result"} that the ${reader} sees`}
       />
-      {call.originalBytes === null ? null : (
+      {call.originalBytes === null ? null : call.keptBytes === undefined ? (
         <p className="mt-1 text-table text-soft">
           {bytesText(call.originalBytes)} before bounding.
         </p>
+      ) : (
+        <WholeResult
+          originalBytes={call.originalBytes}
+          keptBytes={call.keptBytes}
+          address={wholeAddress}
+          reader={reader}
+        />
+      )}
+    </div>
+  );
+}
+
+/** A way to the text that the reader of the result did not get; only ever a file, whatever is in it. */
+function WholeResult({
+  originalBytes,
+  keptBytes,
+  address,
+  reader,
+}: {
+  originalBytes: number;
+  keptBytes: number;
+  address: string;
+  reader: "model" | "program";
+}) {
+  const isWhole = keptBytes === originalBytes;
+  const what = isWhole ? "whole result" : "first part of the result";
+  return (
+    <div className="mt-1 flex flex-wrap items-center gap-2 text-table">
+      <p className="min-w-0 flex-1 text-soft">
+        The {reader} got a bounded copy of {bytesText(originalBytes)}.
+        {isWhole
+          ? " The whole text is kept."
+          : keptBytes === 0
+            ? " Nothing more of it is kept: the run had used up its room for large results."
+            : ` The first ${bytesText(keptBytes)} are kept.`}
+      </p>
+      {keptBytes === 0 ? null : (
+        <a href={address} download className={buttonClass()}>
+          Download {what} ({bytesText(keptBytes)})
+        </a>
       )}
     </div>
   );

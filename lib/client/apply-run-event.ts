@@ -249,6 +249,7 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
         hasResult: true,
         isFailure: false,
         originalBytes: event.originalBytes,
+        ...(event.keptBytes === undefined ? {} : { keptBytes: event.keptBytes }),
         selection: event.toolSelection ?? null,
       });
     case "ToolCallFailed":
@@ -260,6 +261,8 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
         failureHandling: event.failureHandling ?? null,
         result: event.result ?? null,
         hasResult: event.result !== undefined,
+        ...(event.originalBytes === undefined ? {} : { originalBytes: event.originalBytes }),
+        ...(event.keptBytes === undefined ? {} : { keptBytes: event.keptBytes }),
       });
     case "ToolCallDenied":
       return changeCall(snapshot, event, settled(stateAfterDenial[event.by], at));

@@ -90,6 +90,8 @@ const ToolCallSucceeded = Schema.TaggedStruct("ToolCallSucceeded", {
   result: Schema.Json,
   toolSelection: Schema.optionalKey(Schema.Array(Schema.String)),
   originalBytes: Schema.Int,
+  /** Set where the result is a bounded copy: UTF-8 bytes of its text that are kept beside the record. */
+  keptBytes: Schema.optionalKey(Schema.Int),
 });
 const ToolCallFailed = Schema.TaggedStruct("ToolCallFailed", {
   ...call,
@@ -97,6 +99,9 @@ const ToolCallFailed = Schema.TaggedStruct("ToolCallFailed", {
   failureHandling: Schema.optionalKey(FailureHandling),
   rejected: Schema.Boolean,
   result: Schema.optionalKey(Schema.Json),
+  /** Both set where the result is a bounded copy of a larger one. */
+  originalBytes: Schema.optionalKey(Schema.Int),
+  keptBytes: Schema.optionalKey(Schema.Int),
   failure: Schema.optionalKey(FailureSummary),
 });
 const ToolCallDenied = Schema.TaggedStruct("ToolCallDenied", {

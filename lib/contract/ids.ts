@@ -49,6 +49,10 @@ export type UnknownId = typeof UnknownId.Type;
 export const ProbeId = opaqueId.pipe(Schema.brand("ProbeId"));
 export type ProbeId = typeof ProbeId.Type;
 
+/** Names the whole text of one call's result, which is kept beside its bounded copy. */
+export const ResultId = opaqueId.pipe(Schema.brand("ResultId"));
+export type ResultId = typeof ResultId.Type;
+
 /** One policy denial or authorization check error; a digest of (tenant, run, turn, call, kind). */
 export const DenialId = opaqueId.pipe(Schema.brand("DenialId"));
 export type DenialId = typeof DenialId.Type;

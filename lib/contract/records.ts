@@ -16,6 +16,7 @@ import {
   Epoch,
   EpochMillis,
   ProbeId,
+  ResultId,
   RunId,
   SubmissionId,
   ToolCallId,
@@ -189,6 +190,19 @@ export const StepRecorded = Schema.TaggedStruct("StepRecorded", {
   attempt: Schema.Int,
 });
 
+/**
+ * The whole canonical JSON text of a result whose record has a bounded copy. It is
+ * stored beside the record, in the same append; the digest here is what it must match.
+ */
+export const KeptResult = Schema.Struct({
+  resultId: ResultId,
+  /** UTF-8 bytes that are kept: fewer than `originalBytes` where only the beginning is. */
+  bytes: Schema.Int,
+  /** SHA-256 of the kept text. */
+  digest: Digest,
+});
+export type KeptResult = typeof KeptResult.Type;
+
 /** How a call ended; `kind` tells a failure from a denial from a rejection (A-06). */
 export const ToolCallSettled = Schema.TaggedStruct("ToolCallSettled", {
   ...call,
@@ -212,6 +226,8 @@ export const ToolCallSettled = Schema.TaggedStruct("ToolCallSettled", {
   completes: Schema.optionalKey(Schema.Literal(true)),
   /** UTF-8 bytes of the encoded result before bounding. */
   originalBytes: Schema.Int,
+  /** Set where `result` is a bounded copy and its whole text is kept (R52). */
+  kept: Schema.optionalKey(KeptResult),
   source: Schema.Literals([
     "handler",
     "provider",

@@ -16,6 +16,7 @@ export const JournalFaultView = Schema.Struct({
     "second-settlement",
     "tail",
     "orphan",
+    "result",
     "projection",
     "audit",
     "archive",

@@ -109,6 +109,8 @@ const callFields = {
   hasResult: Schema.Boolean,
   isFailure: Schema.Boolean,
   originalBytes: Schema.NullOr(Schema.Int),
+  /** Set where `result` is a bounded copy: UTF-8 bytes of its text that are kept. */
+  keptBytes: Schema.optionalKey(Schema.Int),
   selection: Schema.NullOr(Schema.Array(Schema.String)),
   approvalRequestId: Schema.NullOr(ApprovalRequestId),
   unknownId: Schema.NullOr(UnknownId),

@@ -9,9 +9,18 @@
 import type * as Effect from "effect/Effect";
 import * as Context from "effect/Context";
 import type { RunEvent } from "../contract/events.ts";
-import type { AgentId, DiagnosticId, Digest, RunId, TenantId, ThreadId } from "../contract/ids.ts";
+import type {
+  AgentId,
+  DiagnosticId,
+  Digest,
+  ResultId,
+  RunId,
+  TenantId,
+  ThreadId,
+} from "../contract/ids.ts";
 import type { Json } from "../contract/json/json.ts";
 import type { RunRecord, StoredRecord } from "../contract/records.ts";
+import type { ResultToKeep } from "../results/kept-text.ts";
 import type {
   AbortPending,
   FenceRejected,
@@ -51,6 +60,8 @@ export interface AppendRequest {
   /** Events that no record carries (a readonly call started, progress), in order, before the records' own. */
   readonly events: ReadonlyArray<{ readonly event: RunEvent; readonly at: number }>;
   readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
+  /** Whole texts of results whose records name them, stored with the records or not at all. */
+  readonly results?: ReadonlyArray<ResultToKeep>;
 }
 
 export interface AppendReceipt {
@@ -75,6 +86,12 @@ export class Journal extends Context.Service<
       AppendReceipt,
       AbortPending | FenceRejected | JournalTailConflict | JournalBatchConflict | StoreError
     >;
+    /** A text that was kept with a record of this run; undefined when there is none. */
+    readonly keptResult: (request: {
+      readonly tenantId: TenantId;
+      readonly runId: RunId;
+      readonly resultId: ResultId;
+    }) => Effect.Effect<string | undefined, StoreError>;
     /** Records after `after`, at most `limit` (1 to 10,000), in sequence. */
     readonly read: (request: {
       readonly tenantId: TenantId;

@@ -9,6 +9,7 @@ import {
   DenialId,
   DiagnosticId,
   ProbeId,
+  ResultId,
   type RunId,
   type TenantId,
   ToolCallId,
@@ -49,6 +50,10 @@ export const denialIdOf = (position: CallPosition, kind: "denial" | "check-error
 
 export const diagnosticIdOf = (position: CallPosition, occasion: string): DiagnosticId =>
   DiagnosticId.make(`dia_${derive("diagnostic", position, occasion).slice(0, 32)}`);
+
+/** Names a call's kept result to the model, whose call ids may come again in a later turn or run. */
+export const resultIdOf = (position: CallPosition): ResultId =>
+  ResultId.make(`res_${derive("result", position).slice(0, 32)}`);
 
 const innerPrefix = "inner_";
 

@@ -94,6 +94,7 @@ const settledCall = (record: RecordOf<"ToolCallSettled">): RunEvent => {
         result: cutValue(record.result),
         ...(record.selection === undefined ? {} : { toolSelection: record.selection }),
         originalBytes: record.originalBytes,
+        ...(record.kept === undefined ? {} : { keptBytes: record.kept.bytes }),
       };
     case "failed":
     case "rejected":
@@ -106,6 +107,9 @@ const settledCall = (record: RecordOf<"ToolCallSettled">): RunEvent => {
           : { failureHandling: record.failureHandling }),
         rejected: record.kind === "rejected",
         result: cutValue(record.result),
+        ...(record.kept === undefined
+          ? {}
+          : { originalBytes: record.originalBytes, keptBytes: record.kept.bytes }),
         ...(record.failure === undefined ? {} : { failure: cutFailure(record.failure) }),
       };
     case "denied-by-person":

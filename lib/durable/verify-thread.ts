@@ -15,7 +15,8 @@ import { type ChainLink, type ChainPlace, checkLink, emptyTail } from "./chain.t
  * the text says something else than the text. `batch`: an append is not whole.
  * `second-opening`, `second-settlement`: a run has two. `tail`: the thread's head
  * is not where its records end. `orphan`: a record of a run that was never
- * admitted. `projection`: a table does not say what the records say. `audit`: the
+ * admitted. `result`: the text that is kept of a large result is not the one its
+ * record names. `projection`: a table does not say what the records say. `audit`: the
  * audit log's chain. `archive`: a file is not what its manifest says.
  */
 export type FaultKind = JournalFaultView["kind"];

@@ -35,6 +35,7 @@ import { RunToolVisibility } from "#lib/tool-exposure.ts";
 import * as Result from "effect/Result";
 import { makeEphemeralDurability, type Observe } from "./ephemeral-durability.ts";
 import { currentModelCodec } from "./ModelCodec.ts";
+import { makeResultRoom } from "./keep-results.ts";
 import { interpret, type RunEnd } from "./RunLoop.ts";
 import type { RunContext } from "./RunContext.ts";
 import { RunDurability } from "./RunDurability.ts";
@@ -155,6 +156,7 @@ const prepare = Effect.fnUntraced(function* <
     recoveredFailures: yield* RecoveredFailureObserver,
     hostSelection: options.toolSelection?.toolNames,
     resultBytes: options.toolResultBounds?.maxBytes ?? agent.policy.toolResultBounds.maxBytes,
+    results: makeResultRoom(agent, []),
     services,
     reconcile: () => Effect.succeed({ _tag: "uncertain" }),
   };

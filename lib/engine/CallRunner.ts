@@ -63,11 +63,11 @@ const settle = (
     const settlement = settlementOf(context, turn, call, executed);
     switch (settlement._tag) {
       case "settled": {
-        const { record, diagnostics, ends } = settlement;
+        const { record, diagnostics, results, ends } = settlement;
         // A failure is told to the host once it is kept (F-16); a success needs nobody to wait for it.
         if (ends === undefined && record.failure === undefined)
-          return yield* durability.recordSoon([record], diagnostics);
-        yield* durability.record([record], diagnostics);
+          return yield* durability.recordSoon([record], diagnostics, results);
+        yield* durability.record([record], diagnostics, results);
         if (ends !== undefined) return yield* ends;
         return;
       }

@@ -10,6 +10,7 @@ import type { RecoveredFailureObserverShape } from "#lib/recovered-failure.ts";
 import type { ToolAuthorizationPolicy, ToolSchedulingPolicy } from "#lib/run-options.ts";
 import type { RunToolVisibility } from "#lib/tool-exposure.ts";
 import type { LostCall, ToolProbe } from "#lib/tool-probe.ts";
+import type { ResultRoom } from "./keep-results.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
 
 /** Everything one attempt of one run is interpreted with; fixed when the attempt starts (S-04, Z-08, X-07). */
@@ -41,6 +42,8 @@ export interface RunContext {
   readonly recoveredFailures?: RecoveredFailureObserverShape;
   readonly hostSelection: ReadonlyArray<string> | undefined;
   readonly resultBytes: number;
+  /** Absent: of a result that is too large only the bounded copy is kept. */
+  readonly results?: ResultRoom;
   /** Services that handlers and schemas may need beside their own. */
   readonly services: Context.Context<never>;
   /** Asks each reconciler about a lost call; default says it cannot tell (DU-06). */

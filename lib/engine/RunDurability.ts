@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema";
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { RunEvent } from "#lib/contract/events.ts";
 import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
+import type { ResultId } from "#lib/contract/ids.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type {
   AbortPending,
@@ -17,6 +18,7 @@ import type {
   JournalTailConflict,
   StoreError,
 } from "#lib/durable/StoreError.ts";
+import type { ResultToKeep } from "#lib/results/kept-text.ts";
 
 /** The attempt ends for a passing reason outside the run, and a later one goes on: nothing is settled. */
 export class AttemptPostponed extends Schema.TaggedError<AttemptPostponed>()("AttemptPostponed", {
@@ -44,10 +46,14 @@ export type DurabilityError =
 export class RunDurability extends Context.Service<
   RunDurability,
   {
-    /** Keeps the facts, all or none, before it returns. Facts recorded by several calls at once are grouped. */
+    /**
+     * Keeps the facts, all or none, before it returns, and with them the whole texts
+     * of results that they name. Facts recorded by several calls at once are grouped.
+     */
     readonly record: (
       records: ReadonlyArray<RunRecord>,
       diagnostics?: ReadonlyArray<DiagnosticToStore>,
+      results?: ReadonlyArray<ResultToKeep>,
     ) => Effect.Effect<void, DurabilityError>;
     /**
      * Keeps the facts before any that are recorded after them, and may return before
@@ -58,7 +64,15 @@ export class RunDurability extends Context.Service<
     readonly recordSoon: (
       records: ReadonlyArray<RunRecord>,
       diagnostics?: ReadonlyArray<DiagnosticToStore>,
+      results?: ReadonlyArray<ResultToKeep>,
     ) => Effect.Effect<void, DurabilityError>;
+    /**
+     * A text that was kept with a fact of this run, as it was given; undefined when
+     * there is none. Absent: this host keeps no texts, and no fact names one.
+     */
+    readonly keptResult?: (
+      resultId: ResultId,
+    ) => Effect.Effect<ResultToKeep | undefined, DurabilityError>;
     /** Shows something that no fact carries; may be shown late or merged, never waits for a reader. */
     readonly emit: (event: RunEvent) => Effect.Effect<void>;
     /**

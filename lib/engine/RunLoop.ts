@@ -71,11 +71,11 @@ export const interpret = Effect.fnUntraced(function* (
   };
   const durability = RunDurability.of({
     ...outer,
-    record: (records, diagnostics) =>
-      Effect.tap(outer.record(records, diagnostics), () => noted(records)),
+    record: (records, diagnostics, results) =>
+      Effect.tap(outer.record(records, diagnostics, results), () => noted(records)),
     // Noted at once: what follows from it is recorded behind it or not at all.
-    recordSoon: (records, diagnostics) =>
-      Effect.tap(outer.recordSoon(records, diagnostics), () => noted(records)),
+    recordSoon: (records, diagnostics, results) =>
+      Effect.tap(outer.recordSoon(records, diagnostics, results), () => noted(records)),
   });
   return yield* Effect.gen(function* () {
     if (state.evidence.settled === undefined) {
@@ -166,9 +166,9 @@ const act = (
       return Effect.as(nextTurn(context, state, durability, next.turn, activeMillis), undefined);
     case "SettleAnswered":
       return Effect.gen(function* () {
-        yield* durability.record(
-          answeredRecords(context, next.turn, next.calls, yield* durability.now),
-        );
+        const now = yield* durability.now;
+        const answered = answeredRecords(context, next.turn, next.calls, now);
+        yield* durability.record(answered.records, [], answered.results);
         return undefined;
       });
     case "ClassifyLost":

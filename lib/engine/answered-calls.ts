@@ -3,6 +3,8 @@ import type { RunRecord } from "#lib/contract/records.ts";
 import { sourceOfResolution } from "#lib/durable/rule-actors.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { completesRun } from "./completion.ts";
+import type { ResultToKeep } from "#lib/results/kept-text.ts";
+import { keepCut, narrowed } from "./keep-results.ts";
 import type { RunContext } from "./RunContext.ts";
 import { settledRejection, settledResolved, settledUnapproved } from "./settle-call.ts";
 
@@ -12,8 +14,13 @@ export const answeredRecords = (
   turn: TurnEvidence,
   calls: ReadonlyArray<CallEvidence>,
   now: number,
-): ReadonlyArray<RunRecord> =>
-  calls.flatMap((call): ReadonlyArray<RunRecord> => {
+): {
+  readonly records: ReadonlyArray<RunRecord>;
+  readonly results: ReadonlyArray<ResultToKeep>;
+} => {
+  const results: Array<ResultToKeep> = [];
+  const ofTurn = narrowed(context, turn.recorded.exposure);
+  const records = calls.flatMap((call): ReadonlyArray<RunRecord> => {
     const { callId, toolName, failureMode } = call.declared;
     const base = {
       runId: context.runId,
@@ -29,14 +36,16 @@ export const answeredRecords = (
     // Stored with its response as a rule; a store that keeps only the rejection gives the same result again (F-08, F-09).
     if (call.rejection !== undefined) return [settledRejection(base, call.rejection.encodedError)];
     if (call.resolved?.resolution === "completed-with-result") {
-      return [
-        settledResolved(
-          base,
-          sourceOfResolution(call.resolved.actor),
-          call.resolved.result ?? null,
-          call.resolved.isFailure ?? false,
-        ),
-      ];
+      const result = call.resolved.result ?? null;
+      const record = settledResolved(
+        base,
+        sourceOfResolution(call.resolved.actor),
+        result,
+        call.resolved.isFailure ?? false,
+      );
+      const settled = keepCut(ofTurn, record, result, base);
+      results.push(...(settled.results ?? []));
+      return [settled.record];
     }
     switch (call.decided?.decision) {
       case "denied":
@@ -53,3 +62,5 @@ export const answeredRecords = (
         return [];
     }
   });
+  return { records, results };
+};

@@ -10,6 +10,7 @@ import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { type ApprovalOutcome, resolveApprovals } from "#lib/approval/resolve-approvals.ts";
 import type { ApprovalResolverShape } from "#lib/approval/ApprovalResolver.ts";
 import { eventsOf } from "#lib/durable/record-events.ts";
+import type { ResultToKeep } from "#lib/results/kept-text.ts";
 import { RunDurability } from "./RunDurability.ts";
 
 /** Sends the answers of a batch's requests through the run's resolver. */
@@ -80,7 +81,9 @@ export const makeEphemeralDurability = (
   resolver: ApprovalResolverShape,
   onResolverFailure: (failure: ApprovalPolicyError) => void,
 ): RunDurability["Service"] => {
-  const record: RunDurability["Service"]["record"] =
+  // Bounded by what one run may keep; gone with the run.
+  const kept = new Map<string, ResultToKeep>();
+  const show: RunDurability["Service"]["record"] =
     observe === undefined
       ? () => Effect.void
       : (records) =>
@@ -89,9 +92,14 @@ export const makeEphemeralDurability = (
             observe,
             { discard: true },
           );
+  const record: RunDurability["Service"]["record"] = (records, diagnostics, results = []) => {
+    for (const result of results) kept.set(result.resultId, result);
+    return show(records, diagnostics);
+  };
   return RunDurability.of({
     record,
     recordSoon: record,
+    keptResult: (resultId) => Effect.sync(() => kept.get(resultId)),
     emit: observe ?? (() => Effect.void),
     answers: answersBy(resolver, onResolverFailure),
     noteToolExposure: () => Effect.void,

@@ -15,6 +15,7 @@ import { authorizeCalls, type AuthorizedBatch } from "./AuthorizationGate.ts";
 import { BatchFailure } from "./call-inside.ts";
 import { remainingTime, runCall } from "./CallRunner.ts";
 import { makeInnerAllowance } from "./inner-allowance.ts";
+import { narrowed } from "./keep-results.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
 import { unknownRecord } from "./recover-calls.ts";
@@ -75,7 +76,8 @@ export const executeBatch = Effect.fnUntraced(function* (
     yield* durability.record([outcome.record], outcome.diagnostics);
     return { _tag: "recorded", cause: outcome.cause };
   }
-  return yield* runBatch(context, number, outcome.batch, activeMillis, callsUsed);
+  const ofTurn = narrowed(context, turn.recorded.exposure);
+  return yield* runBatch(ofTurn, number, outcome.batch, activeMillis, callsUsed);
 });
 
 /** A barrier tool runs alone, and so does a tool that may call one: nothing then runs beside the inner call (S-02). */

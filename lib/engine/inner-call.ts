@@ -313,8 +313,8 @@ const runInner = (
             outcome: { _tag: "unsure", detail: settlement.record.detail },
           });
         case "settled": {
-          const { diagnostics, ends, record } = settlement;
-          yield* kept(inside, durability.record([record], diagnostics));
+          const { diagnostics, ends, record, results } = settlement;
+          yield* kept(inside, durability.record([record], diagnostics, results));
           open.delete(declared.callId);
           if (ends !== undefined) return yield* endCall(inside, { _tag: "batch", error: ends });
           if (!record.isFailure) return record.result;

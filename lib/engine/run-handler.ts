@@ -17,11 +17,13 @@ import { idempotencyKeyOf } from "#lib/durable/derived-ids.ts";
 import type { CallEvidence } from "#lib/durable/run-state.ts";
 import { DiscoveryCatalogue } from "#lib/exposure/discovery/catalogue.ts";
 import { selects } from "#lib/exposure/select.ts";
+import { KeptResults } from "#lib/results/KeptResults.ts";
 import { ToolBroker, type ToolBrokerShape } from "#lib/tool-broker.ts";
 import { type CallInside, makeCallSteps, outcomeInside } from "./call-inside.ts";
 import { captureFailure } from "./capture-failure.ts";
 import { type CallOutcome, classifyExit, type HandlerFinal } from "./classify-exit.ts";
 import { eligibleTools } from "./expose-tools.ts";
+import { keptResultsOf } from "./keep-results.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
 import { withToolSpan } from "./ToolSpan.ts";
@@ -180,12 +182,18 @@ export const executeCall = Effect.fnUntraced(function* (
   const { declared } = call.evidence;
   const identity = identityOf(context, turn, call.evidence);
   const catalogue = selects(call.tool) ? yield* searchable(context, turn) : undefined;
+  // Only one handler reads them.
+  const results =
+    context.results?.readerName === declared.toolName
+      ? keptResultsOf(context, inside, durability)
+      : undefined;
   const steps = yield* makeCallSteps(context, turn, call.evidence, inside);
   const startedAt = yield* durability.now;
   yield* prepare(context, turn, call.evidence, identity.idempotencyKey, first);
+  const handled = runHandler(context, turn, call, durability.emit);
   const outcome = yield* withToolSpan(context, call, (span) =>
     Effect.interruptible(
-      runHandler(context, turn, call, durability.emit).pipe(
+      (results === undefined ? handled : Effect.provideService(handled, KeptResults, results)).pipe(
         Effect.provideService(CurrentToolCall, identity),
         Effect.provideService(CurrentCallSteps, steps),
         // Always, so that an inner call never inherits its parent's.

@@ -6,9 +6,11 @@
 import type { RecordOf } from "#lib/contract/records.ts";
 import { unknownIdOf } from "#lib/durable/derived-ids.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
+import type { ResultToKeep } from "#lib/results/kept-text.ts";
 import { BatchFailure } from "./call-inside.ts";
 import { completesRun } from "./completion.ts";
 import { diagnose } from "./diagnose.ts";
+import { keepCut } from "./keep-results.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type ExecutedCall, positionOf, type ReadyCall } from "./run-handler.ts";
 import {
@@ -23,6 +25,8 @@ export type CallSettlement =
       readonly _tag: "settled";
       readonly record: RecordOf<"ToolCallSettled">;
       readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
+      /** The whole text of a result that was cut; stored with the record. */
+      readonly results?: ReadonlyArray<ResultToKeep>;
       /** The run ends with this once it is stored (B-08). */
       readonly ends: BatchFailure | undefined;
     }
@@ -78,7 +82,12 @@ export const settlementOf = (
     case "succeeded":
       return {
         _tag: "settled",
-        record: settledSuccess(base, outcome.result, outcome.selection),
+        ...keepCut(
+          context,
+          settledSuccess(base, outcome.result, outcome.selection),
+          outcome.result,
+          base,
+        ),
         diagnostics: [],
         ends: undefined,
       };
@@ -91,7 +100,7 @@ export const settlementOf = (
           : { ...outcome.failure, diagnosticId: diagnostic.diagnosticId };
       return {
         _tag: "settled",
-        record: settledReturned(base, outcome.result, failure),
+        ...keepCut(context, settledReturned(base, outcome.result, failure), outcome.result, base),
         diagnostics,
         ends: undefined,
       };

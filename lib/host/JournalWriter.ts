@@ -19,6 +19,7 @@ import type { RunRecord } from "#lib/contract/records.ts";
 import { type DiagnosticToStore, Journal, type JournalTail } from "#lib/durable/Journal.ts";
 import type { Claim } from "#lib/durable/SubmissionLedger.ts";
 import { AbortPending, StoreError } from "#lib/durable/StoreError.ts";
+import type { ResultToKeep } from "#lib/results/kept-text.ts";
 import { type DurabilityError, RunDurability } from "#lib/engine/RunDurability.ts";
 
 /** The run that records are about: the claimed one, or another of its thread that ends in passing. */
@@ -31,6 +32,7 @@ interface Entry {
   readonly run: RunOfThread;
   readonly records: ReadonlyArray<RunRecord>;
   readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
+  readonly results?: ReadonlyArray<ResultToKeep> | undefined;
   readonly done: Deferred.Deferred<void, DurabilityError>;
   /** Nobody waits for it, so it may wait a moment for what comes next. */
   readonly soon: boolean;
@@ -110,6 +112,7 @@ export const makeJournalWriter = (
       const events = isOwn ? state.soft.splice(0) : [];
       // Whoever only waits for what is before it costs no append.
       if (records.length === 0 && events.length === 0) return;
+      const results = entries.flatMap((entry) => entry.results ?? []);
       const nonce = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER);
       const receipt = yield* journal
         .append({
@@ -124,6 +127,7 @@ export const makeJournalWriter = (
           records,
           events,
           diagnostics: entries.flatMap((entry) => entry.diagnostics),
+          ...(results.length === 0 ? {} : { results }),
         })
         .pipe(
           Effect.retry({
@@ -179,19 +183,24 @@ export const makeJournalWriter = (
       run: RunOfThread,
       records: ReadonlyArray<RunRecord>,
       diagnostics: ReadonlyArray<DiagnosticToStore>,
+      results?: ReadonlyArray<ResultToKeep>,
     ): Effect.Effect<void, DurabilityError> =>
       // Not interruptible: whoever goes on after an interruption must know what was written.
       Effect.uninterruptible(
-        Effect.flatMap(offer({ run, records, diagnostics, soon: false }), Deferred.await),
+        Effect.flatMap(offer({ run, records, diagnostics, results, soon: false }), Deferred.await),
       );
-    const record: RunDurability["Service"]["record"] = (records, diagnostics = []) =>
-      recordOf(claim, records, diagnostics);
-    const recordSoon: RunDurability["Service"]["recordSoon"] = (records, diagnostics = []) =>
+    const record: RunDurability["Service"]["record"] = (records, diagnostics = [], results) =>
+      recordOf(claim, records, diagnostics, results);
+    const recordSoon: RunDurability["Service"]["recordSoon"] = (
+      records,
+      diagnostics = [],
+      results,
+    ) =>
       // Whoever lost the thread hears it at the next result, not only when the batch has ended.
       Effect.uninterruptible(
         Effect.suspend(() =>
           state.refused === undefined
-            ? Effect.asVoid(offer({ run: claim, records, diagnostics, soon: true }))
+            ? Effect.asVoid(offer({ run: claim, records, diagnostics, results, soon: true }))
             : Effect.failCause(state.refused),
         ),
       );
@@ -213,6 +222,18 @@ export const makeJournalWriter = (
       durability: RunDurability.of({
         record,
         recordSoon,
+        keptResult: Effect.fnUntraced(function* (resultId) {
+          // What the record says is what the text is held against, not what stands beside the text.
+          const record = state.records.findLast(
+            (one) => one._tag === "ToolCallSettled" && one.kept?.resultId === resultId,
+          );
+          if (record?._tag !== "ToolCallSettled" || record.kept === undefined) return undefined;
+          const { tenantId, runId } = claim;
+          const text = yield* journal.keptResult({ tenantId, runId, resultId });
+          const { callId, kept, originalBytes, turn } = record;
+          // A row that is gone is met like one that was altered: the text is not the recorded one.
+          return { ...kept, turn, callId, originalBytes, text: text ?? "" };
+        }),
         emit: (event) =>
           Effect.map(now, (at) => {
             if (state.soft.length < maxSoftEvents) state.soft.push({ event, at });

@@ -12,6 +12,7 @@ import type { RunRecord } from "#lib/contract/records.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { foldRecords, unrecordedDoubts } from "#lib/durable/run-state.ts";
 import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { makeResultRoom } from "#lib/engine/keep-results.ts";
 import type { RunContext } from "#lib/engine/RunContext.ts";
 import { type DurabilityError, RunDurability } from "#lib/engine/RunDurability.ts";
 import { interpret, type RunEnd } from "#lib/engine/RunLoop.ts";
@@ -140,7 +141,10 @@ const runOnce = (
   deliver: ReadonlyArray<RunRecord>,
 ) => {
   const stored = writer.records();
-  const context = contextOf(claim, agent, foldRecords(stored).attempts + 1, host);
+  const context: RunContext = {
+    ...contextOf(claim, agent, foldRecords(stored).attempts + 1, host),
+    results: makeResultRoom(agent.definition, stored),
+  };
   return interpret(context, stored, deliver).pipe(
     Effect.provideServiceEffect(RunDurability, gate.guard(writer.durability)),
     Effect.scoped,

@@ -51,16 +51,16 @@ export const makeDrainGate = (): DrainGate => {
     note: (records: ReadonlyArray<RunRecord>) => void,
   ): RunDurability["Service"] => ({
     ...durability,
-    record: (records, diagnostics) =>
+    record: (records, diagnostics, results) =>
       Effect.suspend(() => {
         if (closing && records.some(startsCall)) return held;
-        return Effect.tap(durability.record(records, diagnostics), () =>
+        return Effect.tap(durability.record(records, diagnostics, results), () =>
           Effect.sync(() => note(records)),
         );
       }),
     // Ends calls and never starts one, so a closing host lets it pass.
-    recordSoon: (records, diagnostics) =>
-      Effect.tap(durability.recordSoon(records, diagnostics), () =>
+    recordSoon: (records, diagnostics, results) =>
+      Effect.tap(durability.recordSoon(records, diagnostics, results), () =>
         Effect.sync(() => note(records)),
       ),
     emit: (event) =>

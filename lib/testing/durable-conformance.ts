@@ -18,6 +18,7 @@ import { auditCases, diagnosticCases, eventCases } from "./conformance/evidence-
 import type { ConformanceCase } from "./conformance/harness.ts";
 import { journalCases } from "./conformance/journal-cases.ts";
 import { ledgerCases } from "./conformance/ledger-cases.ts";
+import { resultCases } from "./conformance/result-cases.ts";
 import { unknownCases } from "./conformance/unknown-cases.ts";
 
 export type { ConformanceCase, DurablePorts, PromiseBroken } from "./conformance/harness.ts";
@@ -30,4 +31,5 @@ export const durableConformance: ReadonlyArray<ConformanceCase> = [
   ...eventCases,
   ...auditCases,
   ...diagnosticCases,
+  ...resultCases,
 ];

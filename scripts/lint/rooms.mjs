@@ -71,6 +71,7 @@ export const rooms = [
     "diagnostics",
     "durable",
     "broker",
+    "results",
   ].map((name) => ({
     room: `lib/${name}`,
     never: [...rulesBelowEngine, ...hostForbids],

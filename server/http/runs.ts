@@ -56,17 +56,21 @@ export const runsHandlers = HttpApiBuilder.group(
       callBody: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          const text = yield* readCallBody(
+          const { isPart, text } = yield* readCallBody(
             tenantId,
             params.runId,
             params.turn,
             query.callId,
             query.body,
           );
+          // A beginning of JSON text is none.
+          const [contentType, ending] = isPart
+            ? ["text/plain; charset=utf-8", "part.txt"]
+            : ["application/json", "json"];
           return HttpServerResponse.text(text, {
-            contentType: "application/json",
+            contentType,
             headers: {
-              "content-disposition": `attachment; filename="${params.runId}-${params.turn}-${query.body}.json"`,
+              "content-disposition": `attachment; filename="${params.runId}-${params.turn}-${query.body}.${ending}"`,
             },
           });
         }).pipe(ofRun(params.runId), Effect.provideContext(services)),

@@ -34,6 +34,7 @@ import {
 } from "#server/postgres/columns.ts";
 import { transition } from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
+import { keptParameters, withKeptResults } from "#server/postgres/keep-results.ts";
 import { projectRecords } from "#server/postgres/project-records.ts";
 import { changesOnlyCalls } from "#server/postgres/projection-draft.ts";
 import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
@@ -91,6 +92,9 @@ const diagnosticRow = (diagnostic: DiagnosticToStore) => ({
 const appendStatement = `SELECT answer, tail_sequence, tail_digest, recorded_at, current_epoch
   FROM journal_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12::json, $13::boolean, $14::json, $15, $16, $17, $18::json)`;
+
+/** The same for the few appends that keep the texts of large results. */
+const keepingStatement = withKeptResults(appendStatement, 18);
 
 /** Already JSON text; the driver must not make a JSON string of it. */
 const json = (value: unknown): string | null =>
@@ -188,10 +192,17 @@ const make = Effect.gen(function* () {
         new Error(`An append of run ${request.runId} carries a record of run ${stray.runId}.`),
       );
     }
+    const { results = [] } = request;
     const events = eventsToStore(request);
+    const parameters = parametersOf(request, events);
     const answers = yield* transition(
       "Journal.append",
-      Effect.flatMap(sql.unsafe(appendStatement, parametersOf(request, events)), decodeAnswer),
+      Effect.flatMap(
+        results.length === 0
+          ? sql.unsafe(appendStatement, parameters)
+          : sql.unsafe(keepingStatement, [...parameters, ...keptParameters(request, results)]),
+        decodeAnswer,
+      ),
     );
     const receipt = yield* receiptOf(request, answers[0]);
     if (events.length > 0) yield* hints.written(request.tenantId);
@@ -232,7 +243,26 @@ const make = Effect.gen(function* () {
     return rows.map(storedRecordOf);
   });
 
-  return Journal.of({ append, read });
+  const selectKept = SqlSchema.findAll({
+    Request: Schema.Struct({
+      tenantId: Schema.String,
+      runId: Schema.String,
+      resultId: Schema.String,
+    }),
+    Result: Schema.Struct({ body: Schema.String }),
+    execute: ({ tenantId, runId, resultId }) =>
+      sql`SELECT body FROM kept_results
+        WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND result_id = ${resultId}`,
+  });
+
+  const keptResult = Effect.fn("Journal.keptResult")(function* (
+    request: Parameters<Journal["Service"]["keptResult"]>[0],
+  ) {
+    const [row] = yield* transition("Journal.keptResult", selectKept(request));
+    return row?.body;
+  });
+
+  return Journal.of({ append, keptResult, read });
 });
 
 /** `Journal` on the pool's database. */

@@ -1,6 +1,6 @@
 /**
  * Checks what is stored against itself: chains, digests, sequence, one settlement
- * per run, heads, and every projection against a rebuild. Read-only and in bounded
+ * per run, heads, the texts kept of large results, and every projection against a rebuild. Read-only and in bounded
  * memory: threads are taken a hundred at a time, each hundred in one snapshot, so a
  * host may work on. Nothing is repaired.
  */
@@ -14,6 +14,7 @@ import {
   makeThreadVerifier,
   type ThreadVerifier,
 } from "#lib/durable/verify-thread.ts";
+import { makeResultVerifier } from "#lib/durable/verify-results.ts";
 import { Int8 } from "./columns.ts";
 import { gapsColumn, GapsColumn } from "./journal-gaps.ts";
 import { type JournalRow, makeJournalPages, type ThreadRange } from "./journal-pages.ts";
@@ -38,11 +39,21 @@ const Head = Schema.Struct({
   gaps: GapsColumn,
 });
 
+/** A kept text's digest is made where the text is: none of them leaves the database. */
+const KeptRow = Schema.Struct({
+  thread_id: Schema.String,
+  run_id: Schema.String,
+  result_id: Schema.String,
+  bytes: Schema.Int,
+  digest: Schema.String,
+});
+
 /** One pass over the rows of a range: a verifier per thread, the faults found, the heads compared at the end. */
 const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
   const faults: Array<JournalFault> = [];
   const verifiers = new Map<string, ThreadVerifier>();
   const known = new Map(heads.map((head) => [head.thread_id, head]));
+  const results = makeResultVerifier();
   const add = (found: ReadonlyArray<JournalFault>) => {
     for (const fault of found) if (faults.length < maxFaults) faults.push(fault);
   };
@@ -76,6 +87,7 @@ const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
       batchPlace: row.batch_place,
     });
     add(found);
+    if (record !== undefined) results.named(where, row.sequence, record);
     if (row.agent_id === null)
       add([
         {
@@ -117,7 +129,13 @@ const makeInspection = (heads: ReadonlyArray<typeof Head.Type>) => {
     }
   };
 
-  return { look, compareHeads, add, faults };
+  const compareResults = (rows: ReadonlyArray<typeof KeptRow.Type>) => {
+    for (const { thread_id, run_id: runId, result_id: resultId, bytes, digest } of rows)
+      add(results.found(thread_id, { runId, resultId, bytes, digest }));
+    add(results.end());
+  };
+
+  return { look, compareHeads, compareResults, add, faults };
 };
 
 /** The threads of one range in one snapshot; `last` names the thread to go on after, absent at the end. */
@@ -138,11 +156,18 @@ const verifyHundred = (range: ThreadRange) =>
       const heads = yield* listHeads();
       const last = heads.length < threadsAtOnce ? undefined : heads.at(-1)?.thread_id;
       const inspection = makeInspection(heads);
-      const { records, differences } = yield* rebuildRange(
-        last === undefined ? range : { ...range, through: last },
-        inspection.look,
-      );
+      const hundred = last === undefined ? range : { ...range, through: last };
+      const { records, differences } = yield* rebuildRange(hundred, inspection.look);
       inspection.compareHeads();
+      const listKept = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: KeptRow,
+        execute: () =>
+          sql`SELECT k.thread_id, k.run_id, k.result_id, octet_length(k.body) AS bytes,
+              encode(sha256(convert_to(k.body, 'UTF8')), 'hex') AS digest
+            FROM kept_results k WHERE ${inRange(hundred, "k")} ORDER BY k.thread_id, k.record_sequence`,
+      });
+      inspection.compareResults(yield* listKept());
       inspection.add(projectionFaults(differences));
       return { threads: heads.length, records, faults: inspection.faults, last };
     }),

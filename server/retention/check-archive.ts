@@ -6,6 +6,9 @@ import { createInterface } from "node:readline";
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
+import { sha256Hex } from "#lib/contract/json/digest.ts";
+import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
+import { makeResultVerifier } from "#lib/durable/verify-results.ts";
 import {
   type JournalFault,
   makeThreadVerifier,
@@ -16,6 +19,9 @@ import type { Range, Segment } from "./find-segments.ts";
 import { ArchiveRefused, attempt } from "./write-archive.ts";
 
 const decodeLine = Schema.decodeUnknownResult(Schema.fromJsonString(ArchiveLine));
+const decodeKept = Schema.decodeUnknownResult(
+  Schema.Struct({ run_id: Schema.String, result_id: Schema.String, body: Schema.String }),
+);
 const decodeManifest = Schema.decodeUnknownResult(Schema.fromJsonString(Manifest));
 
 export interface ArchiveCheck {
@@ -45,6 +51,7 @@ export const clearPartials = (folder: string) =>
 const makeCheck = (file: string) => {
   const faults: Array<JournalFault> = [];
   const segments: Array<Segment & { readonly ranges: Array<Range> }> = [];
+  const results = makeResultVerifier();
   let tenantId = "";
   let records = 0;
   let line = 0;
@@ -77,8 +84,19 @@ const makeCheck = (file: string) => {
     else if (open?.thread.threadId !== entry.threadId)
       fault("a line of an open thread", entry.kind);
     else if (entry.kind === "record") {
-      faults.push(...open.verifier.take({ ...entry, kind: entry.recordKind }).faults);
+      const taken = open.verifier.take({ ...entry, kind: entry.recordKind });
+      faults.push(...taken.faults);
+      if (taken.record !== undefined) results.named(entry.threadId, entry.sequence, taken.record);
       records += 1;
+    } else if (entry.kind === "row" && entry.table === "kept_results") {
+      const kept = decodeKept(entry.row);
+      if (Result.isFailure(kept)) {
+        fault("a row of kept_results", "something else");
+        return;
+      }
+      const { body, result_id: resultId, run_id: runId } = kept.success;
+      const text = { runId, resultId, bytes: utf8ByteLength(body), digest: sha256Hex(body) };
+      faults.push(...results.found(entry.threadId, text));
     } else if (entry.kind === "thread-end") {
       const end = open.verifier.tail();
       const { through, runIds, threadId } = entry;
@@ -100,6 +118,8 @@ const makeCheck = (file: string) => {
     take,
     fault,
     end: () => {
+      // A run's texts come with its last part.
+      faults.push(...results.end());
       if (open !== undefined) fault("every thread to be closed", `${open.thread.threadId} is open`);
       return { records, segments, faults };
     },

@@ -1,13 +1,14 @@
-/** Reads a segment out of the tables as archive lines, checking its chain on the way. */
+/** Reads a segment out of the tables as archive lines, checking its chain and the kept texts on the way. */
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
+import { makeResultVerifier, type ResultVerifier } from "#lib/durable/verify-results.ts";
 import { type JournalFault, makeThreadVerifier } from "#lib/durable/verify-thread.ts";
 import { textArray } from "#server/postgres/columns.ts";
 import { makeJournalPages } from "#server/postgres/journal-pages.ts";
 import { inJournalSnapshot } from "#server/postgres/rebuild-projections.ts";
 import type { ArchiveLine } from "./archive-format.ts";
-import type { Range, Segment } from "./find-segments.ts";
+import { type Range, runsOf, type Segment } from "./find-segments.ts";
 import type { ArchiveRefused } from "./write-archive.ts";
 
 /** Tables of which an archive keeps the rows: what people, the clock and captures wrote. */
@@ -21,7 +22,7 @@ const keptTables = [
   "abort_requests",
 ] as const;
 
-/** The chain of a segment does not hold: evidence of that must not be taken away. */
+/** The chain of a segment does not hold, or a text beside it: evidence of that must not be taken away. */
 export class SegmentFaulty {
   readonly _tag = "SegmentFaulty";
   constructor(
@@ -40,6 +41,13 @@ const decodeRows = Schema.decodeUnknownEffect(Schema.Array(TableRow));
 /** Runs whose rows are read in one statement: what they hold is in memory for that long. */
 const runsAtOnce = 50;
 
+const KeptRow = Schema.Struct({
+  run_id: Schema.String,
+  result_id: Schema.String,
+  bytes: Schema.Int,
+  digest: Schema.String,
+});
+
 export type WriteLine = (line: ArchiveLine) => Effect.Effect<void, ArchiveRefused>;
 
 export const makeReadSegment = Effect.gen(function* () {
@@ -56,6 +64,7 @@ export const makeReadSegment = Effect.gen(function* () {
     segment: Segment,
     { after, through }: Range,
     write: WriteLine,
+    results: ResultVerifier,
   ) {
     const { tenantId, threadId } = segment;
     const verifier = makeThreadVerifier(threadId, after);
@@ -88,8 +97,10 @@ export const makeReadSegment = Effect.gen(function* () {
           batchId: row.batch_id,
           batchPlace: row.batch_place,
         };
-        const [fault] = verifier.take({ ...record, kind: row.kind }).faults;
+        const taken = verifier.take({ ...record, kind: row.kind });
+        const [fault] = taken.faults;
         if (fault !== undefined) return yield* Effect.fail(new SegmentFaulty(segment, fault));
+        if (taken.record !== undefined) results.named(threadId, row.sequence, taken.record);
         const { kind: recordKind, recorded_at: recordedAt } = row;
         yield* write({ kind: "record", threadId, ...record, recordKind, recordedAt });
       }
@@ -100,6 +111,16 @@ export const makeReadSegment = Effect.gen(function* () {
     const { digest } = verifier.tail();
     if (digest !== through.digest) return yield* broken(`digest ${through.digest}`, digest);
   });
+
+  const listKept = (segment: Segment) =>
+    Effect.flatMap(
+      sql`SELECT k.run_id, k.result_id, octet_length(k.body) AS bytes,
+          encode(sha256(convert_to(k.body, 'UTF8')), 'hex') AS digest
+        FROM kept_results k WHERE k.tenant_id = ${segment.tenantId}
+          AND k.thread_id = ${segment.threadId} AND k.run_id = ANY(${textArray(runsOf(segment))})
+        ORDER BY k.record_sequence, k.result_id`,
+      Schema.decodeUnknownEffect(Schema.Array(KeptRow)),
+    );
 
   const rowsOf = (tenantId: string, runIds: ReadonlyArray<string>) => {
     const runs = textArray(runIds);
@@ -127,17 +148,51 @@ export const makeReadSegment = Effect.gen(function* () {
     }
   });
 
+  /** One at a time: each may have megabytes. */
+  const writeKept = Effect.fnUntraced(function* (
+    segment: Segment,
+    kept: ReadonlyArray<typeof KeptRow.Type>,
+    write: WriteLine,
+  ) {
+    const { tenantId, threadId } = segment;
+    for (const { run_id, result_id } of kept) {
+      const rows = yield* Effect.flatMap(
+        sql`SELECT 'kept_results' AS table_name, row_to_json(k)::text AS row FROM kept_results k
+          WHERE k.tenant_id = ${tenantId} AND k.run_id = ${run_id} AND k.result_id = ${result_id}`,
+        decodeRows,
+      );
+      for (const { table_name: table, row } of rows)
+        yield* write({ kind: "row", threadId, table, row });
+    }
+  });
+
   /** Reads the records twice in one snapshot: nothing of a thread that does not hold is written. */
   const read = Effect.fnUntraced(function* (segment: Segment, write: WriteLine | undefined) {
     const { threadId, agentId, ranges } = segment;
     const [{ live }] = yield* readLive;
-    for (const range of ranges) yield* readRecords(live, segment, range, () => Effect.void);
+    const results = makeResultVerifier();
+    for (const range of ranges)
+      yield* readRecords(live, segment, range, () => Effect.void, results);
+    const kept = yield* listKept(segment);
+    const [fault] = [
+      ...kept.flatMap(({ run_id: runId, result_id: resultId, ...text }) =>
+        results.found(threadId, { runId, resultId, ...text }),
+      ),
+      ...results.end(),
+    ];
+    if (fault !== undefined) return yield* Effect.fail(new SegmentFaulty(segment, fault));
     if (write === undefined) return;
     for (const range of ranges) {
       const { after, through, runIds } = range;
       yield* write({ kind: "thread", threadId, agentId, after });
-      yield* readRecords(live, segment, range, write);
+      yield* readRecords(live, segment, range, write, results);
       yield* readRows(segment, range, write);
+      const ended = new Set(runIds);
+      yield* writeKept(
+        segment,
+        kept.filter(({ run_id }) => ended.has(run_id)),
+        write,
+      );
       yield* write({ kind: "thread-end", threadId, through, runIds });
     }
   });

@@ -21,6 +21,7 @@ const tablesOfRuns = [
   "unknown_outcomes",
   "denials",
   "diagnostics",
+  "kept_results",
   "abort_requests",
   "tool_calls",
   "turns",

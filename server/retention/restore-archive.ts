@@ -140,6 +140,8 @@ const restore = Effect.fnUntraced(function* (folder: string, name: string) {
   });
   yield* Stream.runForEach(linesOf(path.join(folder, name)), (line) => {
     if (line.kind === "record" && records.push(line) >= recordsAtOnce) return flush;
+    // Megabytes each: none waits for the others.
+    if (line.kind === "row" && line.table === "kept_results") return writeBack.rows([line]);
     if (line.kind === "row") rows.push(line);
     // The rows of a part are written behind its records, and not kept longer.
     if (line.kind !== "thread-end") return Effect.void;

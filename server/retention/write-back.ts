@@ -18,6 +18,7 @@ const orderedTables = [
   "unknown_outcomes",
   "unknown_probes",
   "denials",
+  "kept_results",
 ] as const;
 
 /** Tables that follow from records, the run first. */

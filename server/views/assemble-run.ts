@@ -85,6 +85,7 @@ const callView = (
   hasResult: settled !== undefined,
   isFailure: row.isFailure,
   originalBytes: row.originalBytes,
+  ...(settled?.kept === undefined ? {} : { keptBytes: settled.kept.bytes }),
   selection: settled?.selection ?? null,
   approvalRequestId: row.approvalRequestId,
   unknownId: row.unknownId,

@@ -12,7 +12,9 @@ import {
 } from "#lib/contract/http/run-parts.ts";
 import type { RunId, TenantId, ToolCallId } from "#lib/contract/ids.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
-import { RunRecord } from "#lib/contract/records.ts";
+import { sha256Hex } from "#lib/contract/json/digest.ts";
+import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
+import { type KeptResult, RunRecord } from "#lib/contract/records.ts";
 import { notFound } from "#lib/durable/not-found.ts";
 import { turnViews } from "./assemble-run.ts";
 import { millis } from "./columns.ts";
@@ -105,6 +107,23 @@ export const readRunTimes = Effect.fn("views.readRunTimes")(function* (
 
 const BodyRow = Schema.Struct({ record: Schema.fromJsonString(RunRecord) });
 
+const KeptRow = Schema.Struct({ body: Schema.String });
+
+/** The text that was kept with a record, when it is still exactly that one. */
+const readKept = Effect.fnUntraced(function* (
+  tenantId: TenantId,
+  runId: RunId,
+  { bytes, digest, resultId }: KeptResult,
+) {
+  const sql = yield* SqlClient;
+  const [row] = yield* decodeRows(KeptRow)(sql`
+    SELECT body FROM kept_results
+    WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND result_id = ${resultId}`);
+  return row !== undefined && utf8ByteLength(row.body) === bytes && sha256Hex(row.body) === digest
+    ? row.body
+    : yield* notFound("text of this result as it was recorded");
+});
+
 /** One value of a call as canonical JSON text, however long; `NotFound` when there is none. */
 export const readCallBody = Effect.fn("views.readCallBody")(function* (
   tenantId: TenantId,
@@ -118,7 +137,8 @@ export const readCallBody = Effect.fn("views.readCallBody")(function* (
     tenantId,
     Effect.gen(function* () {
       yield* requireRun(tenantId, runId);
-      const place = sql.literal(body === "result" ? "t.settled_sequence" : "t.declared_sequence");
+      const isResult = body === "result" || body === "wholeResult";
+      const place = sql.literal(isResult ? "t.settled_sequence" : "t.declared_sequence");
       const [row] = yield* decodeRows(BodyRow)(sql`
         SELECT j.body AS record FROM tool_calls t JOIN journal_records j
           ON j.tenant_id = t.tenant_id AND j.thread_id = t.thread_id AND j.sequence = ${place}
@@ -130,13 +150,15 @@ export const readCallBody = Effect.fn("views.readCallBody")(function* (
           : record?._tag === "InnerCallDeclared"
             ? record.declared
             : undefined;
-      const value =
-        record?._tag === "ToolCallSettled"
-          ? record.result
-          : body === "result"
-            ? undefined
-            : declared?.[body];
-      return value === undefined ? yield* notFound("value of this call") : canonicalJson(value);
+      const settled = record?._tag === "ToolCallSettled" ? record : undefined;
+      if (body === "wholeResult" && settled?.kept !== undefined) {
+        const text = yield* readKept(tenantId, runId, settled.kept);
+        return { text, isPart: settled.kept.bytes < settled.originalBytes };
+      }
+      const value = isResult ? settled?.result : declared?.[body];
+      return value === undefined
+        ? yield* notFound("value of this call")
+        : { text: canonicalJson(value), isPart: false };
     }),
   );
 });

@@ -3,9 +3,12 @@
  * 16, 17, 18), each with real hosts, a real SIGKILL, and a provider's own book.
  */
 import { afterEach, assert, beforeEach, describe, it } from "vitest";
+import { Schema } from "effect";
+import { TruncatedResult } from "#lib/contract/json/bounded-result.ts";
+import { ResultPage } from "#lib/results/page.ts";
 import type { SubmissionReceipt } from "#lib/contract/commands.ts";
 import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
-import type { Script, ScriptedCall } from "./fleet/agent.ts";
+import { type Script, type ScriptedCall, survey } from "./fleet/agent.ts";
 import { bundleFleetHost, freePorts, type Host, startHost, untilReady } from "./fleet/hosts.ts";
 import { checkInvariants } from "./fleet/invariants.ts";
 import { approve, settleAll } from "./fleet/people.ts";
@@ -110,6 +113,28 @@ describe("section 23, with processes killed", () => {
     );
     assert.lengthOf(provider.effects, 1);
     assert.deepStrictEqual(asked(), [[], ["call_0"]]);
+    await expectSound();
+  }, 120_000);
+
+  it("[R52][T-18][DU-14] a result of 156 KB is kept by one process, which is killed at once, and read page by page by two others", async () => {
+    const first = await launch("after:append:ToolCallSettled:1");
+    const readOn = Array.from({ length: 12 }, () => [{ tool: "read-on" } as const]);
+    const { runId } = await store.submit(script([{ tool: "survey" }], ...readOn), "large");
+    await dead(first);
+    // The second dies after its second page.
+    await dead(await launch("after:append:ToolCallSettled:2"));
+    await launch();
+    await until(
+      "the run is completed",
+      patience,
+      async () => (await stateOf(runId)) === "completed",
+    );
+    const [envelope, ...pages] = (await store.results(runId)).map(({ result }) => result);
+    const { head, originalBytes } = Schema.decodeUnknownSync(TruncatedResult)(envelope);
+    assert.isAbove(originalBytes, 156_000);
+    assert.isAbove(pages.length, 3);
+    const read = pages.map((page) => Schema.decodeUnknownSync(ResultPage)(page).text);
+    assert.strictEqual([head, ...read].join(""), survey);
     await expectSound();
   }, 120_000);
 

@@ -118,6 +118,7 @@ const emptyTables: MemoryTables = {
   approvals: new Map(),
   unknowns: new Map(),
   diagnostics: new Map(),
+  results: new Map(),
   audit: new Map(),
   events: new Map(),
   workers: new Map(),

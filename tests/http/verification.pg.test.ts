@@ -88,6 +88,7 @@ describe("a run that was put away because of its age", () => {
       [`/runs/${place.runId}/verification`, "POST"],
       [`/runs/${place.runId}/moments/5`, "GET"],
       [`/runs/${place.runId}/explanation`, "GET"],
+      [`/runs/${place.runId}/turns/1/body?callId=c1&body=wholeResult`, "GET"],
       [`/runs/${place.runId}/proof`, "POST", { commandId: "proof-of-an-archived-run" }],
     ] as const) {
       const answer = await get(path, method, body);

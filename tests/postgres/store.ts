@@ -9,6 +9,7 @@ import { AgentId, TenantId, type ThreadId, WorkerId } from "#lib/contract/ids.ts
 import type { RunRecord } from "#lib/contract/records.ts";
 import { type AppendReceipt, Journal, type JournalTail } from "#lib/durable/Journal.ts";
 import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import type { ResultToKeep } from "#lib/results/kept-text.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { portsLayer } from "#server/postgres/ports.ts";
@@ -95,6 +96,7 @@ export const writerOf = (claim: Claim) => {
   const append = (
     records: ReadonlyArray<RunRecord>,
     events: ReadonlyArray<{ readonly event: RunEvent; readonly at: number }> = [],
+    results: ReadonlyArray<ResultToKeep> = [],
   ) =>
     Effect.gen(function* () {
       const journal = yield* Journal;
@@ -109,6 +111,7 @@ export const writerOf = (claim: Claim) => {
         records,
         events,
         diagnostics: [],
+        results,
       });
       tail = receipt.tail;
       return receipt;

@@ -52,12 +52,14 @@ layer(store, { excludeTestServices: true })("the role of tenants", (it) => {
   );
 
   it.effect(
-    "[PG-05] [OP-09] no command can change or remove a journal record or an audit row",
+    "[PG-05] [OP-09] no command can change or remove a journal record, a text kept beside one or an audit row",
     () =>
       Effect.gen(function* () {
         for (const statement of [
           "UPDATE journal_records SET body = '{}'",
           "DELETE FROM journal_records",
+          "UPDATE kept_results SET body = ''",
+          "DELETE FROM kept_results",
           "UPDATE audit_log SET reason = ''",
           "DELETE FROM audit_log",
           "TRUNCATE audit_log",

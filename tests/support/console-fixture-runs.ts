@@ -184,6 +184,26 @@ export const runDetail = (runId: string) => {
         { query: "refund", namespace: "payments" },
         { ...done({ toolNames: ["issue_refund"], matches: [] }), selection: ["issue_refund"] },
       ),
+      ...[159_744, 8_388_608, 0].map((keptBytes, index) =>
+        call(
+          1,
+          2 + index,
+          "read_shop_log",
+          "succeeded",
+          {},
+          {
+            ...done({
+              truncated: true,
+              format: "text",
+              originalBytes: keptBytes === 8_388_608 ? 20_971_520 : 159_744,
+              head: hostile.script,
+              tail: "the end",
+            }),
+            originalBytes: keptBytes === 8_388_608 ? 20_971_520 : 159_744,
+            keptBytes,
+          },
+        ),
+      ),
     ],
     [
       call(

@@ -40,6 +40,7 @@ export const startedRun = Effect.fnUntraced(function* (options: FixtureOptions =
   const append = Effect.fnUntraced(function* (
     records: ReadonlyArray<RunRecord>,
     diagnostics: Parameters<Journal["Service"]["append"]>[0]["diagnostics"] = [],
+    results: Parameters<Journal["Service"]["append"]>[0]["results"] = [],
   ) {
     made += 1;
     const written = yield* journal.append({
@@ -53,6 +54,7 @@ export const startedRun = Effect.fnUntraced(function* (options: FixtureOptions =
       records,
       events: [],
       diagnostics,
+      results,
     });
     tail = written.tail;
   });

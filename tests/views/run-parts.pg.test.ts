@@ -1,5 +1,6 @@
 /** A run's page in parts: its newest turns, the older ones, the times of all, whole values, and its past. */
 import { Effect } from "effect";
+import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import {
   type Answer,
@@ -7,6 +8,8 @@ import {
   type TestApi,
   type TestOperator,
 } from "#tests/support/api-server.ts";
+import { sha256Hex } from "#lib/contract/json/digest.ts";
+import { largeResult } from "#lib/testing/conformance/result-cases.ts";
 import { startedRun } from "#tests/support/ledger-fixtures.ts";
 
 let api: TestApi;
@@ -93,6 +96,57 @@ describe("a long run in parts", () => {
     assert.strictEqual(result.text.length, 70_000);
     const none = await api.request(`${path}effectiveParameters`, { token: ann.token });
     assert.strictEqual(none.status, 404);
+  });
+
+  it("[R52] [C042] a result that the model got a bounded copy of is a download of the whole, byte for byte, for its own tenant", async () => {
+    const run = await api.run(startedRun());
+    const hostile = { html: "<script>alert(1)</script>\u0000\ud800 ß".repeat(5_000) };
+    const whole = largeResult(run.place, run.records, "a", hostile);
+    const part = largeResult(run.place, run.records, "b", "€".repeat(3_000_000));
+    await api.run(
+      run.append(
+        [run.records.turn(["a", "b"]), whole.record, part.record],
+        [],
+        [whole.result, part.result],
+      ),
+    );
+    const [turn] = (await get(`/runs/${run.place.runId}`)).turnViews;
+    assert.deepStrictEqual(
+      turn.calls.map(({ keptBytes, originalBytes }: Answer) => [keptBytes, originalBytes]),
+      [
+        [whole.result.bytes, whole.result.bytes],
+        [part.result.bytes, 9_000_002],
+      ],
+    );
+    const path = `/runs/${run.place.runId}/turns/1/body?body=wholeResult&callId=`;
+    const file = await fetch(`${api.origin}/api/v1${path}a`, {
+      headers: { authorization: `Bearer ${ann.token}` },
+    });
+    assert.strictEqual(sha256Hex(await file.text()), whole.result.digest);
+    assert.match(file.headers.get("content-disposition") ?? "", /^attachment; filename="run_/);
+    assert.strictEqual(file.headers.get("content-type"), "application/json");
+    assert.strictEqual(file.headers.get("x-content-type-options"), "nosniff");
+    const beginning = await fetch(`${api.origin}/api/v1${path}b`, {
+      headers: { authorization: `Bearer ${ann.token}` },
+    });
+    assert.strictEqual(sha256Hex(await beginning.text()), part.result.digest);
+    assert.match(beginning.headers.get("content-disposition") ?? "", /\.part\.txt"$/);
+    assert.match(beginning.headers.get("content-type") ?? "", /^text\/plain/);
+    // What the model saw is still there under its own name, and is what a small result's whole is.
+    assert.deepStrictEqual(await get(`${path.replace("wholeResult", "result")}a`), {
+      truncated: true,
+    });
+    const stranger = await api.addOperator("admin", "other");
+    assert.strictEqual((await api.request(`${path}a`, { token: stranger.token })).status, 404);
+    // A text that is not the recorded one is not given out as if it were.
+    await api.run(
+      Effect.flatMap(
+        SqlClient,
+        (sql) => sql`UPDATE kept_results SET body = replace(body, 'alert', 'other')
+          WHERE run_id = ${run.place.runId}`,
+      ),
+    );
+    assert.strictEqual((await api.request(`${path}a`, { token: ann.token })).status, 404);
   });
 });
 

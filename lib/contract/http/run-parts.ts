@@ -58,6 +58,14 @@ export type RunMoment = typeof RunMoment.Type;
 /** Events of one run that a look at its past goes through at most. */
 export const momentEvents = 100_000;
 
-/** Which value of a call, whole and as stored. */
-export const CallBody = Schema.Literals(["parameters", "effectiveParameters", "result"]);
+/**
+ * Which value of a call, as stored: its arguments, the result that the model sees, or
+ * the whole result where that is a bounded copy of it (R52).
+ */
+export const CallBody = Schema.Literals([
+  "parameters",
+  "effectiveParameters",
+  "result",
+  "wholeResult",
+]);
 export type CallBody = typeof CallBody.Type;

@@ -11,6 +11,20 @@ export const defaultResultBytes = 51_200;
 /** Smallest size that can be asked for; a smaller one is raised to it (T-18). */
 export const minResultBytes = 256;
 
+/** Where the whole text of a bounded result can be read: the call to make, from where the head ended. */
+export const ReadOn = Schema.Struct({
+  tool: Schema.String,
+  /** As the call takes them, so that a model can copy them. */
+  parameters: Schema.Struct({
+    resultId: Schema.String,
+    /** In UTF-16 code units of what head and tail are of; never inside a surrogate pair. */
+    offset: Schema.Number,
+  }),
+  /** Set where only so many UTF-8 bytes of the beginning are kept. */
+  keptBytes: Schema.optionalKey(Schema.Number),
+});
+export type ReadOn = typeof ReadOn.Type;
+
 /**
  * What stands in for a tool result that is too large: its beginning, its end and its true size. The
  * same in the event, the record and the prompt (T-18, R52). One that is small and yet too deep or too
@@ -24,6 +38,8 @@ export const TruncatedResult = Schema.Struct({
   originalBytes: Schema.Number,
   head: Schema.String,
   tail: Schema.String,
+  /** Only where the model was offered the tool that it names. */
+  readOn: Schema.optionalKey(ReadOn),
 });
 export type TruncatedResult = typeof TruncatedResult.Type;
 
@@ -32,9 +48,14 @@ export type TruncatedResult = typeof TruncatedResult.Type;
  *
  * @param encoded the result as JSON
  * @param maxBytes most UTF-8 bytes of JSON text, envelope and escapes included; at least 256, default 50 KiB
+ * @param readOn what the envelope says about reading on; its offset is added here
  * @returns the same value when it fits and keeps the limits of stored values, else a {@link TruncatedResult} that fits and never splits a character
  */
-export const boundResult = (encoded: Json, maxBytes: number = defaultResultBytes): Json => {
+export const boundResult = (
+  encoded: Json,
+  maxBytes: number = defaultResultBytes,
+  readOn?: Pick<ReadOn, "tool" | "keptBytes"> & { readonly resultId: string },
+): Json => {
   const limit = Number.isFinite(maxBytes)
     ? Math.max(minResultBytes, Math.floor(maxBytes))
     : defaultResultBytes;
@@ -48,20 +69,36 @@ export const boundResult = (encoded: Json, maxBytes: number = defaultResultBytes
     originalBytes,
     head: "",
     tail: "",
+    // No offset is longer than the last one.
+    ...readOnFrom(readOn, source.length),
   };
   const budget = limit - utf8ByteLength(canonicalJson(envelope));
   // The beginning says more than the end: two thirds to one.
   const headEnd = fitForwards(source, 0, Math.floor((budget * 2) / 3));
   const headCost = escapedLength(source.slice(0, headEnd));
   const tailStart = fitBackwards(source, headEnd, budget - headCost);
-  return { ...envelope, head: source.slice(0, headEnd), tail: source.slice(tailStart) };
+  return {
+    ...envelope,
+    head: source.slice(0, headEnd),
+    tail: source.slice(tailStart),
+    ...readOnFrom(readOn, headEnd),
+  };
+};
+
+const readOnFrom = (
+  readOn: Parameters<typeof boundResult>[2],
+  offset: number,
+): Pick<TruncatedResult, "readOn"> => {
+  if (readOn === undefined) return {};
+  const { resultId, ...rest } = readOn;
+  return { readOn: { ...rest, parameters: { resultId, offset } } };
 };
 
 /** UTF-8 bytes of a text inside a JSON string, without the quotes. */
 const escapedLength = (text: string): number => utf8ByteLength(JSON.stringify(text)) - 2;
 
 /** The end of the longest run of whole characters from `start` whose escaped size fits. */
-const fitForwards = (source: string, start: number, budget: number): number => {
+export const fitForwards = (source: string, start: number, budget: number): number => {
   let left = budget;
   let index = start;
   while (index < source.length) {

@@ -21,6 +21,19 @@ export const utf8ByteLength = (text: string): number => {
   return bytes;
 };
 
+/** The longest beginning of whole characters with at most so many UTF-8 bytes. */
+export const utf8Beginning = (text: string, maxBytes: number): string => {
+  let bytes = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    const isPair = isHighSurrogate(unit) && isLowSurrogate(text.charCodeAt(index + 1));
+    bytes += isPair ? 4 : unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+    if (bytes > maxBytes) return text.slice(0, index);
+    if (isPair) index++;
+  }
+  return text;
+};
+
 /**
  * The number of UTF-8 bytes of a text written as a JSON string: the two quotes and every escape
  * included, exactly as `JSON.stringify` writes it.

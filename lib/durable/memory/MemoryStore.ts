@@ -100,6 +100,8 @@ export interface MemoryTables {
   readonly approvals: Map<string, MemoryApproval>;
   readonly unknowns: Map<string, MemoryUnknown>;
   readonly diagnostics: Map<string, DiagnosticView & { readonly tenantId: TenantId }>;
+  /** Whole texts of results, by tenant, run and result id. */
+  readonly results: Map<string, string>;
   readonly audit: Map<string, Array<StoredAuditEntry>>;
   readonly events: Map<string, Array<LoggedEvent>>;
   readonly workers: Map<string, MemoryWorker>;
@@ -118,6 +120,7 @@ const emptyTables = (): MemoryTables => ({
   approvals: new Map(),
   unknowns: new Map(),
   diagnostics: new Map(),
+  results: new Map(),
   audit: new Map(),
   events: new Map(),
   workers: new Map(),

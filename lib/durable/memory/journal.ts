@@ -172,6 +172,8 @@ const write = (
       diagnostic: diagnostic.encoded,
     });
   }
+  for (const { resultId, text } of request.results ?? [])
+    tables.results.set(keyOf(request.tenantId, request.runId, resultId), text);
   return { tail, replayed: false, recordedAt: now };
 };
 
@@ -211,6 +213,9 @@ export const layer: Layer.Layer<Journal, never, MemoryStore> = Layer.effect(
               ),
             );
       }),
+      keptResult: Effect.fn("Journal.keptResult")(({ tenantId, runId, resultId }) =>
+        store.at((tables) => tables.results.get(keyOf(tenantId, runId, resultId))),
+      ),
       read: Effect.fn("Journal.read")(({ tenantId, threadId, runId, after, limit }) =>
         store.at((tables) =>
           (tables.threads.get(keyOf(tenantId, threadId))?.records ?? [])

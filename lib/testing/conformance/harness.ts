@@ -178,7 +178,7 @@ export const writerOf = (owned: Claim) => {
     tail: () => tail,
     append: Effect.fnUntraced(function* (
       records: ReadonlyArray<RunRecord>,
-      more: Partial<Pick<AppendRequest, "events" | "diagnostics">> = {},
+      more: Partial<Pick<AppendRequest, "events" | "diagnostics" | "results">> = {},
     ) {
       const journal = yield* Journal;
       const request = requestOf(owned, tail, `batch-${yield* uniqueText}`, records);

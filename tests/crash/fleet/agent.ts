@@ -3,13 +3,16 @@
  * ones, and a model that follows the script in its input. The script is data, so
  * a plan of another process decides what a host will be asked to do.
  */
-import { Effect, Schema } from "effect";
+import { Effect, Layer, Schema } from "effect";
 import { type Prompt, Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
+import { ReadOn } from "#lib/contract/json/bounded-result.ts";
 import { CurrentToolCall } from "#lib/current-tool-call.ts";
 import { ToolExecutionClass } from "#lib/durable-step.ts";
 import { ReachFailpoint } from "#lib/testing/failpoints.ts";
 import { type ScriptedTurn, text, toolCalls } from "#lib/testing/scripted-turn.ts";
+import { toolResultsOf } from "#lib/testing/recorded-request.ts";
+import * as ToolResults from "#lib/tool-results.ts";
 import { approvalRule } from "#lib/tool-approval.ts";
 import { unknownOutcome } from "#lib/unknown-outcome.ts";
 
@@ -44,13 +47,29 @@ const Payout = approvalRule(
   { denial: "terminal" },
 );
 
-const toolkit = Toolkit.make(Look, Charge, Transfer, Mark, Refund, Payout);
+/** More than a model gets to see at once. */
+const Survey = Tool.make("survey", { success: Schema.String }).annotate(
+  ToolExecutionClass,
+  "readonly",
+);
+export const survey = Array.from(
+  { length: 3_000 },
+  (_, line) => `${line}: "größe" ß€👍 \u0000 ${"x".repeat(line % 60)}`,
+).join("\n");
+const reading = ToolResults.make();
+
+const own = Toolkit.make(Look, Survey, Charge, Transfer, Mark, Refund, Payout);
+const toolkit = Toolkit.make(Look, Survey, Charge, Transfer, Mark, Refund, Payout, reading.tool);
 /** Tools with an effect; all but `mark` must act at most once whatever dies. */
 export const effectTools = ["charge", "transfer", "mark", "refund", "payout"] as const;
+/** Tools that ask the provider for nothing. */
+export const readingTools: ReadonlySet<string> = new Set(["look", "survey", "read_tool_result"]);
 export type EffectTool = (typeof effectTools)[number];
 
 export const ScriptedCall = Schema.Union([
-  Schema.Struct({ tool: Schema.Literal("look") }),
+  Schema.Struct({ tool: Schema.Literals(["look", "survey"]) }),
+  /** The next page of the large result before it; an answer when there is none. */
+  Schema.Struct({ tool: Schema.Literal("read-on") }),
   /** A charge whose arguments no decoder takes. */
   Schema.Struct({ tool: Schema.Literal("malformed") }),
   Schema.Struct({ tool: Schema.Literals(effectTools), params: EffectParams }),
@@ -96,14 +115,30 @@ const ask = (provider: string, tool: string, params: EffectParams) =>
   });
 
 export const fleetHandlers = (provider: string) =>
-  toolkit.toLayer({
-    look: () => Effect.succeed("seen"),
-    charge: (params) => ask(provider, "charge", params),
-    transfer: (params) => ask(provider, "transfer", params),
-    mark: (params) => ask(provider, "mark", params),
-    refund: (params) => ask(provider, "refund", params),
-    payout: (params) => ask(provider, "payout", params),
-  });
+  Layer.merge(
+    reading.handlers,
+    own.toLayer({
+      look: () => Effect.succeed("seen"),
+      survey: () => Effect.succeed(survey),
+      charge: (params) => ask(provider, "charge", params),
+      transfer: (params) => ask(provider, "transfer", params),
+      mark: (params) => ask(provider, "mark", params),
+      refund: (params) => ask(provider, "refund", params),
+      payout: (params) => ask(provider, "payout", params),
+    }),
+  );
+
+const Envelope = Schema.Struct({ readOn: ReadOn });
+const isEnvelope = Schema.is(Envelope);
+const isPage = Schema.is(ToolResults.ResultPage);
+
+/** Where the run has read to, as its conversation shows it. */
+const nextPage = (prompt: Prompt.Prompt): ReadOn["parameters"] | undefined =>
+  toolResultsOf(prompt).reduce<ReadOn["parameters"] | undefined>((at, { result }) => {
+    if (isEnvelope(result)) return result.readOn.parameters;
+    if (!isPage(result) || at === undefined) return at;
+    return result.nextOffset === null ? undefined : { ...at, offset: result.nextOffset };
+  }, undefined);
 
 const decodeScript = Schema.decodeUnknownSync(Schema.fromJsonString(Script));
 
@@ -121,6 +156,12 @@ export const followScript = (request: { readonly prompt: Prompt.Prompt }): Scrip
   const calls = script.turns[turn];
   const options = { delay: `${script.modelMs} millis` } as const;
   if (calls === undefined) return text("finished", options);
+  if (calls.some(({ tool }) => tool === "read-on")) {
+    const params = nextPage(request.prompt);
+    return params === undefined
+      ? text("finished", options)
+      : toolCalls([{ id: "call_0", name: "read_tool_result", params }], options);
+  }
   // Ids come again in every turn, as small models really do it (R32).
   return toolCalls(
     calls.map((call, index) => ({

@@ -10,6 +10,7 @@ import { verifyChain } from "#lib/durable/chain.ts";
 import { foldRecords, isInDoubt, type RunEvidence } from "#lib/durable/run-state.ts";
 import { rebuildProjections } from "#server/postgres/rebuild-projections.ts";
 import { Int8, JsonText } from "#server/postgres/columns.ts";
+import { readingTools } from "./agent.ts";
 import type { Provider } from "./provider.ts";
 import { type Store, tenantId } from "./store.ts";
 
@@ -208,7 +209,7 @@ const ofEffects = (
   for (const call of calls)
     if (
       call.state === "succeeded" &&
-      call.tool !== "look" &&
+      !readingTools.has(call.tool) &&
       provider.timesOf(call.key ?? "") === 0
     )
       found.push(

@@ -154,6 +154,19 @@ const callKeys = SqlSchema.findAll({
       (sql) => sql`SELECT idempotency_key AS key FROM tool_calls WHERE idempotency_key IS NOT NULL`,
     ),
 });
+/** The results of a run's calls as its records have them, in order. */
+const settledResults = SqlSchema.findAll({
+  Request: Schema.String,
+  Result: Schema.Struct({
+    body: Schema.fromJsonString(Schema.Struct({ toolName: Schema.String, result: Schema.Json })),
+  }),
+  execute: (runId) =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`SELECT body FROM journal_records
+        WHERE run_id = ${runId} AND kind = 'ToolCallSettled' ORDER BY sequence`,
+    ),
+});
 const digests = SqlSchema.findAll({
   Request: Schema.Void,
   Result: Schema.Struct({ digest: Schema.String }),
@@ -232,6 +245,8 @@ export const openStore = (url: string) => {
       ),
     /** When the pending requests were made and until when they are open. */
     approvalTimes: () => run(approvalTimes()),
+    results: (runId: string) =>
+      run(Effect.map(settledResults(runId), (rows) => rows.map(({ body }) => body))),
     /** Idempotency keys of every call that the records say may have run. */
     callKeys: () => run(Effect.map(callKeys(), (rows) => new Set(rows.map((row) => row.key)))),
     /** The digest of every record, in order. */
