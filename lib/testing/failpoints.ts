@@ -1,7 +1,7 @@
 /**
  * The places where a crash drill kills a process: before and after every durable
- * mutation, and inside a handler around its effect, the model's call or a
- * program's (PG-09). A closed list; a test
+ * mutation, an operator's too, inside a handler around its effect, the model's call
+ * or a program's, and while a destination is asked (PG-09). A closed list; a test
  * fails when a mutation has no place in it.
  */
 import * as Context from "effect/Context";
@@ -34,6 +34,12 @@ const mutations = [
   "decide-approval",
   "resolve-unknown",
   "abort-run",
+  "extend-approval",
+  "probe-unknown",
+  "wake-run",
+  "retry-run",
+  "acknowledge-denial",
+  "export-proof",
 ] as const;
 export type Mutation = (typeof mutations)[number];
 
@@ -44,9 +50,13 @@ const handlerPlaces = [
   "inner:before-effect",
   "inner:during-effect",
   "inner:after-effect",
+  "probe:while-asked",
 ] as const;
 
 export type Failpoint = `before:${Mutation}` | `after:${Mutation}` | (typeof handlerPlaces)[number];
+
+/** What a drill kills before and after. */
+export const drilledMutations: ReadonlyArray<Mutation> = mutations;
 
 /** Every failpoint, in the order in which a run passes them. */
 export const failpoints: ReadonlyArray<Failpoint> = [

@@ -102,7 +102,10 @@ export const drillHandlers = drillToolkit.toLayer(
 export const drillProbes = {
   charge: {
     ask: () =>
-      Effect.succeed({ _tag: "inconclusive", detail: "The drill's provider says nothing." }),
+      Effect.gen(function* () {
+        yield* (yield* ReachFailpoint)("probe:while-asked");
+        return { _tag: "inconclusive", detail: "The drill's provider says nothing." } as const;
+      }),
   },
 } satisfies Readonly<Record<string, ToolProbe>>;
 

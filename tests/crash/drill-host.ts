@@ -27,6 +27,7 @@ import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { around, journalLayer, ledgerLayer, ReachFailpoint } from "#lib/testing/failpoints.ts";
 import { ScriptedModel } from "#lib/testing/ScriptedModel.ts";
 import { toolSchemasLayer } from "#server/agents/RegistryCatalogue.ts";
+import { toolProbesLayer } from "#server/agents/RegistryProbes.ts";
 import { singleProcessLayer } from "#server/cluster/placement.ts";
 import { sweeperLayer } from "#server/cluster/Sweeper.ts";
 import { threadEntityLayer, wakesLayer } from "#server/cluster/Thread.ts";
@@ -39,6 +40,13 @@ import * as EventLogPg from "#server/postgres/EventLogPg.ts";
 import * as JournalPg from "#server/postgres/JournalPg.ts";
 import { peopleLayer } from "#server/postgres/ports.ts";
 import * as SubmissionLedgerPg from "#server/postgres/SubmissionLedgerPg.ts";
+import {
+  acknowledgeAndExport,
+  goOnFromLater,
+  moreTime,
+  probeOnce,
+  putOff,
+} from "./drill-operator.ts";
 import { loadSubject } from "./drill-subject.ts";
 
 const failpoint = process.env["DRILL_FAILPOINT"] ?? "";
@@ -80,7 +88,7 @@ const storeLayer = Layer.mergeAll(
 /** What the policy says to one call of the script, per scenario. */
 const policyLayer = Layer.succeed(RunToolAuthorization, {
   authorize: ({ call }) => {
-    if (call.toolCallId !== subject.guardedCallId || scenario === "work" || scenario === "abort")
+    if (call.toolCallId !== subject.guardedCallId || !["deny", "check-fail"].includes(scenario))
       return Effect.succeed({ _tag: "allowed" });
     return scenario === "deny"
       ? Effect.succeed({ _tag: "denied", reason: "No refunds in this drill." })
@@ -96,7 +104,12 @@ const policyLayer = Layer.succeed(RunToolAuthorization, {
 });
 
 const workerId = WorkerId.make(`worker-drill-${process.pid}`);
-const hostLayer = Layer.mergeAll(threadEntityLayer, sweeperLayer, toolSchemasLayer).pipe(
+const hostLayer = Layer.mergeAll(
+  threadEntityLayer,
+  sweeperLayer,
+  toolSchemasLayer,
+  toolProbesLayer,
+).pipe(
   Layer.provide(ThreadDriver.layer(workerId)),
   Layer.provideMerge(wakesLayer),
   Layer.provideMerge(singleProcessLayer),
@@ -134,6 +147,7 @@ const operate = Effect.fnUntraced(function* (runId: string) {
     return;
   }
   for (const { requestId, digest } of pending) {
+    yield* moreTime(approver, requestId);
     yield* decideApproval(approver, requestId, {
       commandId: CommandId.make(`approve-${requestId}`),
       decision: "approved",
@@ -153,6 +167,7 @@ const operate = Effect.fnUntraced(function* (runId: string) {
       WHERE u.run_id = ${id} AND u.state = 'open'`,
   })(runId);
   for (const { unknownId, digest, key: callKey, toolName } of open) {
+    yield* probeOnce(approver, unknownId);
     const times = yield* subject.timesDone(callKey);
     yield* resolveUnknown(approver, unknownId, {
       commandId: CommandId.make(`resolve-${unknownId}`),
@@ -183,7 +198,10 @@ const main = Effect.gen(function* () {
     input: "go",
     title: "drill",
   });
-  yield* wakes.wake({ tenantId, threadId: receipt.threadId });
+  if (scenario === "wake" || scenario === "retry") {
+    yield* putOff(receipt.runId, scenario);
+    yield* goOnFromLater(approver, receipt.runId, scenario);
+  } else yield* wakes.wake({ tenantId, threadId: receipt.threadId });
   const stateOf = SqlSchema.findOneOption({
     Request: Schema.String,
     Result: StateRow,
@@ -196,6 +214,7 @@ const main = Effect.gen(function* () {
     });
     const isTerminal = ["completed", "failed", "aborted"].includes(state);
     if (isTerminal || (state === "unknown" && !resolves)) {
+      if (isTerminal) yield* acknowledgeAndExport(approver, receipt.runId);
       console.log(JSON.stringify({ runId: receipt.runId, state }));
       return;
     }

@@ -96,7 +96,10 @@ const start = (environment: Readonly<Record<string, string>>) =>
 
 /** Which story passes this failpoint. */
 const scenarioOf = (failpoint: Failpoint): string => {
-  if (failpoint.endsWith("append:AuthorizationDenied")) return "deny";
+  if (failpoint.endsWith("append:AuthorizationDenied") || failpoint.endsWith("acknowledge-denial"))
+    return "deny";
+  if (failpoint.endsWith("wake-run")) return "wake";
+  if (failpoint.endsWith("retry-run")) return "retry";
   if (failpoint.endsWith("append:AuthorizationCheckFailed")) return "check-fail";
   if (failpoint.endsWith("append:AbortRequested") || failpoint.endsWith("abort-run"))
     return "abort";
@@ -108,7 +111,9 @@ const needsDoubt = (failpoint: Failpoint): boolean =>
   failpoint.includes("ToolCallUnknown") ||
   failpoint.includes("UnknownProbed") ||
   failpoint.includes("UnknownResolved") ||
-  failpoint.includes("resolve-unknown");
+  failpoint.includes("resolve-unknown") ||
+  failpoint.includes("probe-unknown") ||
+  failpoint.startsWith("probe:");
 
 const Facts = Schema.Struct({
   effects: Schema.Int,

@@ -82,7 +82,10 @@ const mishapOf = (random: Generator, hosts: number, submissions: number): Mishap
 
 /** Host places only: what operators do happens in the process of the proof. */
 const killPlaces = failpoints.filter(
-  (place) => !/decide-approval|resolve-unknown|abort-run|:admit|during-effect/.test(place),
+  (place) =>
+    !/decide-approval|resolve-unknown|abort-run|extend-approval|probe-unknown|wake-run|retry-run|acknowledge-denial|export-proof|:admit|during-effect|probe:/.test(
+      place,
+    ),
 );
 
 export const planOf = (seed: number, number: number): Plan => {
