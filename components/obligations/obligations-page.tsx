@@ -27,6 +27,7 @@ const blockerText: Record<ObligationView["blocker"], string> = {
   approval: "a person must decide an approval",
   unknown: "a person must resolve an effect in doubt",
   child: "a child run has not settled",
+  held: "held since a restore: a person must wake or abort it",
   "ready-aged": "ready, and no worker has taken it",
   "running-aged": "running for long",
   none: "nothing blocks it",

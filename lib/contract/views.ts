@@ -299,7 +299,16 @@ export const ObligationView = Schema.Struct({
   threadId: ThreadId,
   agentId: AgentId,
   title: Schema.String,
-  blocker: Schema.Literals(["approval", "unknown", "child", "ready-aged", "running-aged", "none"]),
+  /** `held`: since the database was restored from a backup; only a person starts it (`after-restore`). */
+  blocker: Schema.Literals([
+    "approval",
+    "unknown",
+    "child",
+    "held",
+    "ready-aged",
+    "running-aged",
+    "none",
+  ]),
   severity: Schema.Literals(["ok", "aging", "overdue"]),
   /** What recovery would do next, in plain words. */
   explanation: Schema.String,

@@ -11,11 +11,23 @@ export interface ObligationToExplain {
   readonly openUnknowns: number;
   /** Why the last attempt was put off, if it was. */
   readonly postponedReason: string | null;
+  /** When a `ready` one may be claimed, where that is later than now. */
+  readonly dueAt: number | null;
   readonly abortRequested: boolean;
 }
 
 /** Seconds after which an obligation is aging, and overdue (OP-11). */
 export const obligationThresholds = { agingSeconds: 300, overdueSeconds: 3_600 } as const;
+
+/** No backoff is longer: whatever is due later than this waits for a person and for no clock (after a restore). */
+const heldSeconds = 30 * 86_400;
+
+export const isHeld = (one: {
+  readonly state: string;
+  readonly dueAt: number | null;
+  readonly now: number;
+}): boolean =>
+  one.state === "ready" && one.dueAt !== null && (one.dueAt - one.now) / 1_000 > heldSeconds;
 
 type Blocker = ObligationView["blocker"];
 
@@ -31,6 +43,7 @@ const blockerOf = (one: ObligationToExplain, severity: ObligationView["severity"
     case "unknown":
       return "unknown";
     case "ready":
+      if (isHeld(one) && !one.abortRequested) return "held";
       return severity === "ok" ? "none" : "ready-aged";
     case "running":
       return severity === "ok" ? "none" : "running-aged";
@@ -53,6 +66,8 @@ const explanationOf = (one: ObligationToExplain): string => {
         ? `${counted(one.openUnknowns, "effect is", "effects are")} in doubt. Nothing is repeated until a person has resolved ${one.openUnknowns === 1 ? "it" : "each of them"}.`
         : "Every effect in doubt is resolved. The next attempt applies the resolutions.";
     case "ready":
+      if (isHeld(one))
+        return `It is held until somebody wakes or aborts it. ${one.postponedReason ?? ""}`.trim();
       if (one.postponedReason !== null)
         return `The last attempt was put off: ${one.postponedReason} It starts again by itself.`;
       return one.attempts === 0

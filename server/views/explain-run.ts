@@ -2,7 +2,7 @@
 import type { RunExplanation } from "#lib/contract/views.ts";
 import type { RunState } from "#lib/contract/status.ts";
 import { maxLostAttempts } from "#lib/host/attempt-run.ts";
-import { explainObligation } from "./explain-obligation.ts";
+import { explainObligation, isHeld } from "./explain-obligation.ts";
 
 export interface RunToExplain {
   readonly state: RunState;
@@ -37,6 +37,8 @@ const no = (effect: string): Verdict => ({ possible: false, effect });
 const waitsForDelay = (run: RunToExplain): boolean =>
   run.submission === "ready" && run.dueAt > run.now;
 
+const isHeldBack = (run: RunToExplain): boolean => isHeld({ ...run, state: run.submission });
+
 /** Failures that say nothing against the input: trying it again may end better. */
 const retryable: ReadonlySet<string> = new Set(["poisoned", "model-failure", "defect"]);
 
@@ -50,6 +52,10 @@ export const judgeWake = (run: RunToExplain): Verdict => {
     );
   if (run.behind !== null && !run.abortRequested)
     return no(`It waits its turn: run ${run.behind} of the same thread is before it.`);
+  if (isHeldBack(run))
+    return yes(
+      "It goes on from its records now. What it did that they do not hold may be done again: look at the destinations of its tools first.",
+    );
   if (waitsForDelay(run)) return yes("The next attempt starts now instead of at its time.");
   if (run.canGoOn) return yes("A worker is told to look at it now; one would within a second.");
   return no(
@@ -101,6 +107,7 @@ const nextOf = (run: RunToExplain): string => {
     case "ready":
       if (run.behind !== null && !run.abortRequested)
         return `It starts when run ${run.behind} has ended or waits for an effect in doubt.`;
+      if (isHeldBack(run)) return "Nothing by itself: somebody wakes it, or aborts it.";
       return waitsForDelay(run)
         ? "The next attempt starts by itself at the time given, or when somebody wakes it."
         : "A worker takes it within a second, unless all of them are full.";
@@ -120,6 +127,7 @@ const nowOf = (run: RunToExplain): string => {
     pendingApprovals: run.pendingApprovals,
     openUnknowns: run.openUnknowns,
     postponedReason: run.postponedReason,
+    dueAt: waitsForDelay(run) ? run.dueAt : null,
     abortRequested: run.abortRequested,
   });
   return explanation;
@@ -134,7 +142,7 @@ export const explainRun = (
   state: run.state,
   now: nowOf(run),
   next: nextOf(run),
-  nextAt: waitsForDelay(run) && run.behind === null ? run.dueAt : null,
+  nextAt: waitsForDelay(run) && run.behind === null && !isHeldBack(run) ? run.dueAt : null,
   lostAttempts: run.lostAttempts,
   maxLostAttempts,
   wake: judgeWake(run),

@@ -13,7 +13,7 @@ import {
 import type { ObligationView } from "#lib/contract/views.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
-import { explainObligation } from "./explain-obligation.ts";
+import { explainObligation, isHeld } from "./explain-obligation.ts";
 import { readPage } from "./page.ts";
 import { inSnapshot } from "./snapshot.ts";
 
@@ -75,6 +75,11 @@ export const listObligations = Effect.fn("views.listObligations")(function* (
   );
   return {
     ...page,
-    items: page.items.map((row): ObligationView => ({ ...row, ...explainObligation(row) })),
+    items: page.items.map((row): ObligationView => ({
+      ...row,
+      ...explainObligation(row),
+      // No clock starts what is held.
+      dueAt: isHeld(row) ? null : row.dueAt,
+    })),
   };
 });

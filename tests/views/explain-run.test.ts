@@ -44,6 +44,16 @@ describe("what a run waits for (OP-12)", () => {
     assert.isNull(explainRun(failed).nextAt);
   });
 
+  it("[OP-12] a run that is held since a restore says so, names no time, and waking it warns of what is not recorded", () => {
+    const held = { ...ready, dueAt: 100 * 365 * 86_400_000, lostAttempts: 0 };
+    const explained = explainRun(held);
+    assert.match(explained.now, /^It is held until somebody wakes or aborts it\./);
+    assert.match(explained.next, /^Nothing by itself/);
+    assert.isNull(explained.nextAt);
+    assert.isTrue(explained.wake.possible);
+    assert.match(explained.wake.effect, /may be done again/);
+  });
+
   it("[OP-12] waking is refused where an attempt would do nothing", () => {
     for (const run of [
       failed,

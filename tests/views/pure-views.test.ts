@@ -60,8 +60,28 @@ describe("an obligation", () => {
     pendingApprovals: 0,
     openUnknowns: 0,
     postponedReason: null,
+    dueAt: null,
     abortRequested: false,
   };
+
+  it("[OP-11] what is held since a restore waits for a person, whatever its age, and no clock is promised", () => {
+    const held = {
+      ...base,
+      dueAt: base.now + 100 * 365 * 86_400_000,
+      postponedReason: "Restored.",
+    };
+    const { blocker, explanation } = explainObligation(held);
+    assert.strictEqual(blocker, "held");
+    assert.strictEqual(explanation, "It is held until somebody wakes or aborts it. Restored.");
+    assert.strictEqual(explainObligation({ ...held, now: base.now + 1 }).blocker, "held");
+    const delayed = explainObligation({
+      ...base,
+      dueAt: base.now + 60_000,
+      postponedReason: "Busy.",
+    });
+    assert.strictEqual(delayed.blocker, "none");
+    assert.include(delayed.explanation, "starts again by itself");
+  });
 
   it("[OP-11] ages at 300 s and is overdue at 3,600 s", () => {
     const severity = (seconds: number) =>
