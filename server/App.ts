@@ -11,6 +11,7 @@ import { catalogueLayer, toolSchemasLayer } from "#server/agents/RegistryCatalog
 import { toolProbesLayer } from "#server/agents/RegistryProbes.ts";
 import { heartbeatLayer } from "#server/cluster/Heartbeat.ts";
 import { holdHostLock } from "#server/cluster/host-lock.ts";
+import { housekeepingLayer } from "#server/cluster/Housekeeping.ts";
 import { memberLayer, singleProcessLayer } from "#server/cluster/placement.ts";
 import { retentionOfSettings } from "#server/cluster/RetentionJob.ts";
 import { sweeperLayer } from "#server/cluster/Sweeper.ts";
@@ -145,6 +146,7 @@ const workLayer = Layer.unwrap(
     Layer.mergeAll(
       drainLayer(drainMillis),
       sweeperLayer,
+      housekeepingLayer,
       retentionOfSettings,
       heartbeatLayer(workerId, address),
     ).pipe(
