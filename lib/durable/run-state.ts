@@ -76,36 +76,58 @@ export const declaredEvidence = (
   inner: [],
 });
 
+/**
+ * Places of a turn's calls by id, found once for each stored turn. Looking at every call
+ * for every record of a batch would cost a batch of 1,000 some millions of steps.
+ */
+const places = new WeakMap<RecordOf<"TurnRecorded">, ReadonlyMap<string, number>>();
+
+const placesOf = (recorded: RecordOf<"TurnRecorded">): ReadonlyMap<string, number> => {
+  const known = places.get(recorded);
+  if (known !== undefined) return known;
+  const made = new Map(recorded.calls.map(({ callId }, index) => [callId, index]));
+  places.set(recorded, made);
+  return made;
+};
+
+/** The turn with one of its calls updated; a call inside another is found in its parent. */
+const updateTurn = (
+  turn: TurnEvidence,
+  callId: ToolCallId,
+  update: (call: CallEvidence) => CallEvidence,
+): TurnEvidence => {
+  const { calls } = turn;
+  const place = placesOf(turn.recorded).get(callId);
+  const own = place === undefined ? undefined : calls[place];
+  if (place !== undefined && own !== undefined)
+    return { ...turn, calls: calls.with(place, update(own)) };
+  for (const [index, call] of calls.entries()) {
+    const at = call.inner.findIndex(({ declared }) => declared.callId === callId);
+    const inner = call.inner[at];
+    if (inner !== undefined)
+      return {
+        ...turn,
+        calls: calls.with(index, { ...call, inner: call.inner.with(at, update(inner)) }),
+      };
+  }
+  return turn;
+};
+
 const updateCall = (
   evidence: RunEvidence,
   position: { readonly turn: number; readonly callId: ToolCallId },
   update: (call: CallEvidence) => CallEvidence,
-): RunEvidence => ({
-  ...evidence,
-  turns: evidence.turns.map((turn) =>
-    turn.recorded.turn !== position.turn
-      ? turn
-      : {
-          ...turn,
-          calls: turn.calls.map((call) =>
-            call.declared.callId === position.callId
-              ? update(call)
-              : call.inner.some((inner) => inner.declared.callId === position.callId)
-                ? {
-                    ...call,
-                    inner: call.inner.map((inner) => updateInner(inner, position, update)),
-                  }
-                : call,
-          ),
-        },
-  ),
-});
-
-const updateInner = (
-  inner: CallEvidence,
-  position: { readonly callId: ToolCallId },
-  update: (call: CallEvidence) => CallEvidence,
-): CallEvidence => (inner.declared.callId === position.callId ? update(inner) : inner);
+): RunEvidence => {
+  // Nearly always the last one: records of a batch follow their turn.
+  const index = evidence.turns.findLastIndex(({ recorded }) => recorded.turn === position.turn);
+  const turn = evidence.turns[index];
+  return turn === undefined
+    ? evidence
+    : {
+        ...evidence,
+        turns: evidence.turns.with(index, updateTurn(turn, position.callId, update)),
+      };
+};
 
 /** A call inside another; declared once, however often its parent runs again (CM-02). */
 const addInner = (call: CallEvidence, declared: DeclaredCall): CallEvidence =>
