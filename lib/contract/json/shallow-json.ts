@@ -15,6 +15,18 @@ const plainKeys = (value: object): Array<string> | undefined => {
   return "toJSON" in value ? undefined : Object.keys(value);
 };
 
+/** Few keys, as nearly every object has, are put in order where they are: `sort` copies them twice. */
+const sortKeys = (keys: Array<string>): Array<string> => {
+  if (keys.length > 16) return keys.sort();
+  for (let index = 1; index < keys.length; index++) {
+    const key = keys[index] ?? "";
+    let at = index;
+    for (; at > 0 && (keys[at - 1] ?? "") > key; at--) keys[at] = keys[at - 1] ?? "";
+    keys[at] = key;
+  }
+  return keys;
+};
+
 /** Getters and proxies may throw: then the walk says where. */
 const attempt = <A>(read: () => A | undefined): A | undefined => {
   try {
@@ -51,8 +63,9 @@ const textOf = (value: unknown, depth: number): string | undefined => {
     }
     return `${text}]`;
   }
-  const keys = plainKeys(value)?.sort();
-  if (keys === undefined) return undefined;
+  const plain = plainKeys(value);
+  if (plain === undefined) return undefined;
+  const keys = sortKeys(plain);
   let text = "{";
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] ?? "";
