@@ -44,13 +44,26 @@ export const runScheduled = Effect.fnUntraced(function* <Call, A, E, R>(
   const segments = planBatches(batch.calls, batch.isBarrier, (_, index) =>
     Option.isSome(results[index] ?? Option.none()),
   );
+  const own = batch.concurrency === 1 ? inOwnFiber : Effect.scoped;
+  let hasEnded = false;
   for (const segment of segments) {
     yield* Effect.forEach(
       segment.calls,
       ({ call, index }) =>
-        Effect.map(inOwnFiber(Effect.suspend(() => batch.run(call, index))), (result) => {
-          results[index] = Option.some(result);
-        }),
+        own(Effect.suspend(() => batch.run(call, index))).pipe(
+          Effect.matchCauseEffect({
+            onSuccess: (result) => {
+              results[index] = Option.some(result);
+              return Effect.void;
+            },
+            // The batch ends with the cause of the first; how the others end while they are interrupted is not part of it.
+            onFailure: (cause) => {
+              if (hasEnded) return Effect.interrupt;
+              hasEnded = true;
+              return Effect.failCause(cause);
+            },
+          }),
+        ),
       { concurrency: batch.concurrency, discard: true },
     );
   }
@@ -58,8 +71,9 @@ export const runScheduled = Effect.fnUntraced(function* <Call, A, E, R>(
 });
 
 /**
- * Gives a call its own fiber and scope, also when calls run one after the other:
- * whatever the call forks as a child ends with it and not with the batch.
+ * Gives a call its own fiber and scope where calls run one after the other: whatever
+ * the call forks as a child ends with it and not with the batch. Where they run side
+ * by side, `Effect.forEach` has made a fiber for each already.
  */
 const inOwnFiber = <A, E, R>(
   call: Effect.Effect<A, E, R>,

@@ -191,6 +191,31 @@ describe("runScheduled", () => {
       }),
   );
 
+  it.effect(
+    "[B-08] a batch ends with the cause of its first failure, however its siblings close",
+    () =>
+      Effect.gen(function* () {
+        const exit = yield* Effect.exit(
+          runScheduled({
+            calls: ["closes badly", "bad", "fails while it closes"],
+            concurrency: 3,
+            isBarrier: noBarrier,
+            run: (call) =>
+              call === "bad"
+                ? Effect.andThen(Effect.yieldNow, Effect.fail("refused"))
+                : Effect.onInterrupt(Effect.never, () =>
+                    call === "closes badly" ? Effect.die("closing") : Effect.fail("late"),
+                  ),
+          }),
+        );
+        assert.deepStrictEqual(
+          Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => reason._tag) : "ended well",
+          ["Fail"],
+        );
+        assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === "refused");
+      }),
+  );
+
   for (const concurrency of [1, 3]) {
     it.effect(
       `[B-07] interrupting the batch runs every finalizer and starts nothing more (concurrency ${concurrency})`,
