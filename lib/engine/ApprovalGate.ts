@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
-import * as Prompt from "effect/unstable/ai/Prompt";
+import type * as Prompt from "effect/unstable/ai/Prompt";
 import type { ApprovalPolicyError } from "#lib/agent-error.ts";
 import { ApprovalPolicy, askPolicy } from "#lib/approval/ApprovalPolicy.ts";
 import { evaluateNeed } from "#lib/approval/evaluate-need.ts";
@@ -17,6 +17,7 @@ import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { approvalRequestIdOf } from "#lib/durable/derived-ids.ts";
 import { diagnose } from "./diagnose.ts";
 import type { CheckedBatch, ExecutableCall } from "./Preflight.ts";
+import { promptOf } from "./prompt-parts.ts";
 import type { RunContext } from "./RunContext.ts";
 
 /** What the gate found for a whole batch. */
@@ -46,7 +47,7 @@ export const gateBatch = Effect.fnUntraced(function* (
   now: number,
 ): Effect.fn.Return<GatedBatch, ApprovalPolicyError> {
   // Decoding a whole conversation costs as much as a batch; only a rule of the tool's own reads it.
-  const messages = batch.calls.some(asksItsOwnRule) ? Prompt.make(encoded).content : [];
+  const messages = batch.calls.some(asksItsOwnRule) ? promptOf(encoded).content : [];
   const policy = yield* ApprovalPolicy;
   const requests: Array<RecordOf<"ApprovalRequested">> = [];
   const decisions: Array<RecordOf<"ApprovalDecided">> = [];

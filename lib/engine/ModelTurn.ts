@@ -5,7 +5,6 @@
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
-import * as Schema from "effect/Schema";
 import * as Stream from "effect/Stream";
 import * as AiError from "effect/unstable/ai/AiError";
 import * as LanguageModel from "effect/unstable/ai/LanguageModel";
@@ -26,6 +25,7 @@ import {
   type WholeResponse,
 } from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
+import { encodeAssistantParts, promptOf } from "./prompt-parts.ts";
 import { storableArguments } from "./ToolArguments.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
 
@@ -50,8 +50,6 @@ export interface ModelTurnResponse extends WholeResponse {
 const maxRetries = 3;
 const longestWait = Duration.seconds(30);
 
-const encodeAssistant = Schema.encodeUnknownEffect(Prompt.AssistantMessage);
-
 /** A part as data. Arguments that cannot be stored are left out of it; their call is refused with its reason (R46, R48, R49). */
 const storablePart = (part: object): Result.Result<Json, ModelProtocolError> =>
   Result.mapError(
@@ -75,10 +73,7 @@ const assistantContent = Effect.fnUntraced(function* (
     (one) => one.role === "assistant",
   );
   if (message === undefined) return [];
-  const encoded = yield* encodeAssistant(message).pipe(Effect.orDie);
-  const parts: ReadonlyArray<object> = Array.isArray(encoded.content)
-    ? encoded.content
-    : [{ type: "text", text: encoded.content }];
+  const parts = yield* encodeAssistantParts(message).pipe(Effect.orDie);
   const content: Array<Json> = [];
   for (const part of parts) {
     const stored = storablePart(part);
@@ -128,11 +123,12 @@ export const askModel = (
     });
     const toolkit = makeRequestToolkit(exposed, request.codec);
     const offered = new Set(exposed.map((tool) => tool.name));
+    const prompt = promptOf(request.messages);
     const once = Effect.gen(function* () {
       const draft = makeDraft();
       // Stand-ins need no services; `Tool.Any` hides that.
       const parts = LanguageModel.streamText({
-        prompt: Prompt.make(request.messages),
+        prompt,
         toolkit,
         toolChoice: request.toolChoice,
         disableToolCallResolution: true,

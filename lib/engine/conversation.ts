@@ -45,9 +45,20 @@ const toolMessage = (turn: TurnEvidence): ReadonlyArray<Encoded> => {
   return content.length === 0 ? [] : [{ role: "tool", content }];
 };
 
+/** A turn that has not changed gives the very same messages again, so that what is made of them is made once. */
+const known = new WeakMap<TurnEvidence, ReadonlyArray<Encoded>>();
+
+const messagesOf = (turn: TurnEvidence): ReadonlyArray<Encoded> => {
+  const before = known.get(turn);
+  if (before !== undefined) return before;
+  const messages = [...assistantMessage(turn), ...toolMessage(turn)];
+  known.set(turn, messages);
+  return messages;
+};
+
 /** Every turn with its results; the caller leaves out batches that never completed (B-06). */
 const turnMessages = (evidence: RunEvidence): ReadonlyArray<Encoded> =>
-  evidence.turns.flatMap((turn) => [...assistantMessage(turn), ...toolMessage(turn)]);
+  evidence.turns.flatMap(messagesOf);
 
 const isComplete = (turn: TurnEvidence): boolean =>
   turn.calls.every((call) => call.declared.providerExecuted || call.settled !== undefined);
@@ -91,6 +102,17 @@ const groupByRun = (history: ReadonlyArray<RunRecord>): ReadonlyArray<ReadonlyAr
   return [...runs.values()];
 };
 
+/** History is fixed for an attempt, which asks for it at every turn. */
+const earlier = new WeakMap<ReadonlyArray<RunRecord>, ReadonlyArray<Encoded>>();
+
+const earlierRuns = (history: ReadonlyArray<RunRecord>): ReadonlyArray<Encoded> => {
+  const before = earlier.get(history);
+  if (before !== undefined) return before;
+  const messages = groupByRun(history).flatMap(earlierRun);
+  earlier.set(history, messages);
+  return messages;
+};
+
 /**
  * @param history records of earlier runs of the thread, oldest first
  */
@@ -101,7 +123,7 @@ export const conversation = (
   evidence: RunEvidence,
 ): ReadonlyArray<Encoded> => [
   { role: "system", content: instructions },
-  ...groupByRun(history).flatMap(earlierRun),
+  ...earlierRuns(history),
   userMessage(inputText(input)),
   ...turnMessages(evidence),
 ];
