@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Exit from "effect/Exit";
+import { programmaticToolsOf } from "#lib/broker/programmatic-tools.ts";
 import { BatchFailure, makeCallInside } from "./call-inside.ts";
 import type { InnerAllowance } from "./inner-allowance.ts";
 import { makeInnerCalls } from "./InnerCalls.ts";
@@ -25,7 +26,10 @@ export const runCall = (
   Effect.uninterruptible(
     Effect.gen(function* () {
       const inside = makeCallInside();
-      const inner = yield* makeInnerCalls(context, turn, call, inside, allowance);
+      const inner =
+        programmaticToolsOf(call.tool) === undefined
+          ? undefined
+          : yield* makeInnerCalls(context, turn, call, inside, allowance);
       const executed = yield* executeCall(context, turn, call, {
         inside,
         ...(inner === undefined ? {} : { broker: inner }),

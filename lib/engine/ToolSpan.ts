@@ -12,14 +12,6 @@ import type { ReadyCall } from "./run-handler.ts";
 import type { CallOutcome } from "./classify-exit.ts";
 import type { RunContext } from "./RunContext.ts";
 
-interface ToolSpan {
-  /**
-   * Runs the handler below the span without showing it the span itself: upstream
-   * writes the raw parameters on whatever span is current when a handler starts.
-   */
-  readonly isolate: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
-}
-
 const handlingOf = (call: ReadyCall, outcome: CallOutcome): FailureHandling | undefined => {
   switch (outcome._tag) {
     case "returned":
@@ -36,71 +28,69 @@ const handlingOf = (call: ReadyCall, outcome: CallOutcome): FailureHandling | un
   }
 };
 
-/** Opens the span, runs `body`, and closes the span with the outcome's classification. */
-export const withToolSpan = <E, R>(
+/** Opens the span; undefined where the tracer cannot. */
+export const openToolSpan = (
   context: RunContext,
   call: ReadyCall,
-  body: (span: ToolSpan) => Effect.Effect<CallOutcome, E, R>,
-): Effect.Effect<CallOutcome, E, R> =>
-  Effect.gen(function* () {
-    const { declared } = call.evidence;
-    const span = yield* Effect.makeSpan(`execute_tool ${declared.toolName}`, {
-      kind: "internal",
-      attributes: {
-        [toolAttribute.operationName]: "execute_tool",
-        [toolAttribute.toolName]: declared.toolName,
-        [toolAttribute.toolType]: "function",
-        [toolAttribute.toolCallId]: declared.callId,
-        [toolAttribute.agentName]: context.definition.id,
-        [toolAttribute.conversationId]: context.threadId,
-        [toolAttribute.executionClass]: declared.executionClass,
-        [toolAttribute.failureMode]: call.tool.failureMode,
-        ...(declared.parentCallId === undefined
-          ? { [toolAttribute.invocationKind]: "model" }
-          : {
-              [toolAttribute.invocationKind]: "programmatic",
-              [toolAttribute.parentCallId]: declared.parentCallId,
-              [toolAttribute.sequenceIndex]: declared.index,
-            }),
-      },
-    }).pipe(Effect.catchCause(() => Effect.undefined));
-    const isolate = <A, E2, R2>(effect: Effect.Effect<A, E2, R2>): Effect.Effect<A, E2, R2> =>
-      span === undefined
-        ? effect
-        : (Effect.provideService(
-            effect,
-            Tracer.ParentSpan,
-            Tracer.externalSpan({
-              spanId: span.spanId,
-              traceId: span.traceId,
-              sampled: span.sampled,
-            }),
-          ) as Effect.Effect<A, E2, R2>); // ParentSpan is an ambient reference, never a requirement of a handler
-    const outcome = yield* body({ isolate });
-    yield* close(span, call, outcome).pipe(Effect.catchCause(() => Effect.void));
-    return outcome;
-  });
+): Effect.Effect<Tracer.Span | undefined> => {
+  const { declared } = call.evidence;
+  return Effect.makeSpan(`execute_tool ${declared.toolName}`, {
+    kind: "internal",
+    attributes: {
+      [toolAttribute.operationName]: "execute_tool",
+      [toolAttribute.toolName]: declared.toolName,
+      [toolAttribute.toolType]: "function",
+      [toolAttribute.toolCallId]: declared.callId,
+      [toolAttribute.agentName]: context.definition.id,
+      [toolAttribute.conversationId]: context.threadId,
+      [toolAttribute.executionClass]: declared.executionClass,
+      [toolAttribute.failureMode]: call.tool.failureMode,
+      ...(declared.parentCallId === undefined
+        ? { [toolAttribute.invocationKind]: "model" }
+        : {
+            [toolAttribute.invocationKind]: "programmatic",
+            [toolAttribute.parentCallId]: declared.parentCallId,
+            [toolAttribute.sequenceIndex]: declared.index,
+          }),
+    },
+  }).pipe(Effect.catchCause(() => Effect.undefined));
+};
 
-const close = (
+/**
+ * What the spans of a handler are children of. Not the span itself: whoever annotates
+ * the current span with parameters or results would write them on this one (TE-02).
+ */
+export const parentFor = (span: Tracer.Span | undefined): Tracer.AnySpan | undefined =>
+  span === undefined
+    ? undefined
+    : Tracer.externalSpan({
+        spanId: span.spanId,
+        traceId: span.traceId,
+        sampled: span.sampled,
+      });
+
+/** Closes the span with the outcome's classification. */
+export const closeToolSpan = (
   span: Tracer.Span | undefined,
   call: ReadyCall,
   outcome: CallOutcome,
 ): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const handling = handlingOf(call, outcome);
-    const now = yield* Effect.clockWith((clock) => clock.currentTimeNanos);
-    if (span !== undefined) {
-      if (outcome._tag !== "interrupted") span.attribute(toolAttribute.outcome, outcome._tag);
-      if (handling !== undefined) span.attribute(toolAttribute.failureHandling, handling);
-      span.end(now, Exit.void);
-    }
-    // Interruption alone is no failure of the tool: no log, no classification (TE-03).
-    if (handling !== undefined) {
-      yield* Effect.logWarning("Tool call failed").pipe(
-        Effect.annotateLogs({
-          [toolAttribute.failureHandling]: handling,
-          [toolAttribute.outcome]: outcome._tag,
-        }),
-      );
-    }
-  });
+  Effect.clockWith((clock) =>
+    Effect.suspend(() => {
+      const handling = handlingOf(call, outcome);
+      if (span !== undefined) {
+        if (outcome._tag !== "interrupted") span.attribute(toolAttribute.outcome, outcome._tag);
+        if (handling !== undefined) span.attribute(toolAttribute.failureHandling, handling);
+        span.end(clock.currentTimeNanosUnsafe(), Exit.void);
+      }
+      // Interruption alone is no failure of the tool: no log, no classification (TE-03).
+      return handling === undefined
+        ? Effect.void
+        : Effect.logWarning("Tool call failed").pipe(
+            Effect.annotateLogs({
+              [toolAttribute.failureHandling]: handling,
+              [toolAttribute.outcome]: outcome._tag,
+            }),
+          );
+    }),
+  ).pipe(Effect.catchCause(() => Effect.void));

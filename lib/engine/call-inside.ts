@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect";
 import type { CallSteps } from "#lib/durable/call-steps.ts";
 import type { CallEvidence } from "#lib/durable/run-state.ts";
 import type { CallOutcome } from "./classify-exit.ts";
-import { type DurabilityError, RunDurability } from "./RunDurability.ts";
+import type { DurabilityError, RunDurability } from "./RunDurability.ts";
 import type { RunContext } from "./RunContext.ts";
 
 /** Ends the batch: the run fails with this very cause once its siblings are finalised (B-08). */
@@ -68,60 +68,59 @@ const stepName = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 /** The steps of one execution of a call, over what earlier executions have recorded (DU-18). */
 export const makeCallSteps = (
   context: RunContext,
+  durability: RunDurability["Service"],
   turn: number,
   call: CallEvidence,
   inside: CallInside,
-): Effect.Effect<CallSteps, never, RunDurability> =>
-  Effect.map(RunDurability, (durability) => {
-    const recorded = new Map(call.steps.map((step) => [step.name, step.result]));
-    const claimed = new Set<string>();
-    const refuse = (
-      reason: Extract<ReturnType<CallSteps["claim"]>, { readonly _tag: "refused" }>["reason"],
-      message: string,
-    ) => ({ _tag: "refused", reason, message }) as const;
-    return {
-      claim: (name) => {
-        if (inside.closed)
-          return refuse("call-ended", "The handler of this call has ended; no step is taken.");
-        if (!stepName.test(name))
-          return refuse(
-            "invalid-name",
-            "A step's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -, starting with a letter or digit.",
-          );
-        if (claimed.has(name))
-          return refuse("duplicate-name", `This call has taken a step named ${name} already.`);
-        if (claimed.size >= maxSteps)
-          return refuse("too-many-steps", `One call takes at most ${maxSteps} steps.`);
-        claimed.add(name);
-        const result = recorded.get(name);
-        return result === undefined ? { _tag: "fresh" } : { _tag: "recorded", result };
-      },
-      release: (name) => void claimed.delete(name),
-      keep: (name, result) =>
-        unlessEnded(inside).pipe(
-          // A fiber that outlived its handler writes nothing behind the call's own end, or its run's.
-          Effect.andThen(
-            Effect.suspend(() =>
-              inside.closed
-                ? Effect.die(new CallEnded("The handler of this call ended before its step did."))
-                : Effect.void,
-            ),
+): CallSteps => {
+  const claimed = new Set<string>();
+  const refuse = (
+    reason: Extract<ReturnType<CallSteps["claim"]>, { readonly _tag: "refused" }>["reason"],
+    message: string,
+  ) => ({ _tag: "refused", reason, message }) as const;
+  return {
+    claim: (name) => {
+      if (inside.closed)
+        return refuse("call-ended", "The handler of this call has ended; no step is taken.");
+      if (!stepName.test(name))
+        return refuse(
+          "invalid-name",
+          "A step's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -, starting with a letter or digit.",
+        );
+      if (claimed.has(name))
+        return refuse("duplicate-name", `This call has taken a step named ${name} already.`);
+      if (claimed.size >= maxSteps)
+        return refuse("too-many-steps", `One call takes at most ${maxSteps} steps.`);
+      claimed.add(name);
+      const step = call.steps.findLast((recorded) => recorded.name === name);
+      return step === undefined ? { _tag: "fresh" } : { _tag: "recorded", result: step.result };
+    },
+    release: (name) => void claimed.delete(name),
+    keep: (name, result) =>
+      unlessEnded(inside).pipe(
+        // A fiber that outlived its handler writes nothing behind the call's own end, or its run's.
+        Effect.andThen(
+          Effect.suspend(() =>
+            inside.closed
+              ? Effect.die(new CallEnded("The handler of this call ended before its step did."))
+              : Effect.void,
           ),
-          Effect.andThen(
-            durability.record([
-              {
-                _tag: "StepRecorded",
-                runId: context.runId,
-                turn,
-                callId: call.declared.callId,
-                toolName: call.declared.toolName,
-                name,
-                result,
-                attempt: context.attempt,
-              },
-            ]),
-          ),
-          Effect.catch((error) => endCall(inside, { _tag: "batch", error })),
         ),
-    };
-  });
+        Effect.andThen(
+          durability.record([
+            {
+              _tag: "StepRecorded",
+              runId: context.runId,
+              turn,
+              callId: call.declared.callId,
+              toolName: call.declared.toolName,
+              name,
+              result,
+              attempt: context.attempt,
+            },
+          ]),
+        ),
+        Effect.catch((error) => endCall(inside, { _tag: "batch", error })),
+      ),
+  };
+};

@@ -15,7 +15,7 @@ import { failureSummary } from "#lib/failure-diagnostic.ts";
 import { readSelection, selects } from "#lib/exposure/select.ts";
 import { findUnknownOutcome } from "#lib/unknown-outcome.ts";
 
-/** What upstream's handler stream ended with. */
+/** What a handler ended with. */
 export interface HandlerFinal {
   readonly result: unknown;
   readonly encodedResult: unknown;
@@ -104,26 +104,15 @@ const isEncodingFailure = (error: unknown): error is AiError.AiError =>
   AiError.isAiError(error) && error.reason._tag === "ToolResultEncodingError";
 
 /**
- * @param exit the last value of the handler's stream, or why it has none
+ * @param exit what the handler ended with, or why it has not
  */
 export const classifyExit = (
   tool: Tool.Any,
   tools: Readonly<Record<string, Tool.Any>>,
   callId: string,
-  exit: Exit.Exit<HandlerFinal | undefined, unknown>,
+  exit: Exit.Exit<HandlerFinal, unknown>,
 ): CallOutcome => {
-  if (Exit.isSuccess(exit)) {
-    return exit.value === undefined
-      ? {
-          _tag: "defect",
-          cause: Cause.die("no result"),
-          failure: {
-            errorTag: "Defect",
-            message: `The handler of ${tool.name} ended without a result.`,
-          },
-        }
-      : classifyFinal(tool, tools, callId, exit.value);
-  }
+  if (Exit.isSuccess(exit)) return classifyFinal(tool, tools, callId, exit.value);
   const unsure = findUnknownOutcome(exit.cause);
   if (unsure !== undefined) return { _tag: "unsure", detail: unsure.message };
   const failure = exit.cause.reasons.find(Cause.isFailReason);

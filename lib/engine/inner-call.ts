@@ -42,7 +42,12 @@ import { type DurabilityError, RunDurability } from "./RunDurability.ts";
 import { executeCall, positionOf, type ReadyCall } from "./run-handler.ts";
 import { settledRefused } from "./settle-call.ts";
 import { settlementOf } from "./settlement-of.ts";
-import { decodeArguments, type DecodedArguments, storableArguments } from "./ToolArguments.ts";
+import {
+  decodeArguments,
+  type DecodedArguments,
+  decodeEffective,
+  storableArguments,
+} from "./ToolArguments.ts";
 
 /** What the inner calls of one execution of an outer call share. */
 export interface InnerCallState {
@@ -119,17 +124,25 @@ export const performInnerCall = Effect.fnUntraced(function* (
     },
     codec,
   );
-  if (Result.isFailure(decoded)) {
+  // As with a call of the model: the handler gets what the recorded arguments decode to.
+  const read = Result.isFailure(decoded)
+    ? Result.fail(decoded.failure.description)
+    : Result.map(yield* decodeEffective(tool, decoded.success.effective), (handed) => ({
+        ...decoded.success,
+        handed,
+      }));
+  if (Result.isFailure(read)) {
     const declared = declaredInner(state, place, tool, parameters, undefined);
-    const message = `The arguments of ${place.toolName} are invalid: ${decoded.failure.description}`;
+    const message = `The arguments of ${place.toolName} are invalid: ${read.failure}`;
     const error = new ProgrammaticToolParametersInvalid({ ...place, message });
     return yield* refuse(state, known, declared, "rejected", error);
   }
-  const declared = declaredInner(state, place, tool, parameters, decoded.success);
+  const declared = declaredInner(state, place, tool, parameters, read.success);
   const call: ReadyCall = {
     evidence: known ?? declaredEvidence(declared),
     tool,
-    effective: decoded.success.effective,
+    effective: read.success.effective,
+    decoded: read.success.handed,
   };
   const authorized = yield* authorize(state, place, known, call);
   const isBarrier = context.scheduling.toolRequiresSequential(tool.name);

@@ -3,30 +3,32 @@
  * run the handler, say how it ended. The preparation is durable before the handler
  * can act (DU-01, DU-02).
  */
+import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
-import * as Stream from "effect/Stream";
+import * as Tracer from "effect/Tracer";
 import type * as Tool from "effect/unstable/ai/Tool";
-import { CurrentToolCall } from "#lib/current-tool-call.ts";
+import { CurrentToolCall, type ToolCallIdentity } from "#lib/current-tool-call.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
-import { CurrentCallSteps } from "#lib/durable/call-steps.ts";
+import type { DeclaredCall, RunRecord } from "#lib/contract/records.ts";
+import { type CallSteps, CurrentCallSteps } from "#lib/durable/call-steps.ts";
 import { cutValue } from "#lib/durable/record-events.ts";
 import { idempotencyKeyOf } from "#lib/durable/derived-ids.ts";
 import type { CallEvidence } from "#lib/durable/run-state.ts";
-import { DiscoveryCatalogue } from "#lib/exposure/discovery/catalogue.ts";
+import { type Catalogue, DiscoveryCatalogue } from "#lib/exposure/discovery/catalogue.ts";
 import { selects } from "#lib/exposure/select.ts";
-import { KeptResults } from "#lib/results/KeptResults.ts";
+import { KeptResults, type KeptResultsShape } from "#lib/results/KeptResults.ts";
 import { ToolBroker, type ToolBrokerShape } from "#lib/tool-broker.ts";
 import { type CallInside, makeCallSteps, outcomeInside } from "./call-inside.ts";
 import { captureFailure } from "./capture-failure.ts";
-import { type CallOutcome, classifyExit, type HandlerFinal } from "./classify-exit.ts";
+import { type CallOutcome, classifyExit } from "./classify-exit.ts";
 import { eligibleTools } from "./expose-tools.ts";
 import { keptResultsOf } from "./keep-results.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
-import { withToolSpan } from "./ToolSpan.ts";
+import { handlerOf, runToolHandler, type ToolHandler } from "./tool-handler.ts";
+import { closeToolSpan, openToolSpan, parentFor } from "./ToolSpan.ts";
 
 /** Most progress events shown of one call: of what comes after them only the last is, with the number left out (T-08). */
 const maxProgressEvents = 256;
@@ -35,8 +37,10 @@ const maxProgressEvents = 256;
 export interface ReadyCall {
   readonly evidence: CallEvidence;
   readonly tool: Tool.Any;
-  /** In the tool's own encoding; `handle` decodes it once more into the handler's type. */
+  /** In the tool's own encoding. */
   readonly effective: Json;
+  /** The same as the handler takes it. */
+  readonly decoded: unknown;
 }
 
 /** How a handler ended, and when. */
@@ -55,45 +59,39 @@ export interface Execution {
   readonly first?: ReadonlyArray<RunRecord>;
 }
 
+/** Runs the handler and shows its progress. */
 const runHandler = (
   context: RunContext,
   turn: number,
   call: ReadyCall,
+  handler: ToolHandler,
+  inside: CallInside,
   emit: RunDurability["Service"]["emit"],
-) =>
-  Effect.gen(function* () {
-    const { declared } = call.evidence;
-    let final: HandlerFinal | undefined;
-    let index = 0;
-    let latest: unknown;
-    const show = (encoded: unknown, dropped: number) =>
-      emit({
-        _tag: "ToolProgress",
-        turn,
-        callId: declared.callId,
-        toolName: declared.toolName,
-        index,
-        value: cutValue(Result.getOrElse(toJson(encoded), () => null)),
-        dropped,
-      });
-    // The toolkit's own types are gone here: `handle` decodes the stored arguments itself.
-    const stream = yield* context.handlers.handle(
-      declared.toolName,
-      call.effective as never,
-      declared.callId,
-    );
-    yield* Stream.runForEach(stream, (output) => {
-      if (!output.preliminary) {
-        final = output;
-        return Effect.void;
-      }
-      index += 1;
-      latest = output.encodedResult;
-      return index < maxProgressEvents ? show(latest, 0) : Effect.void;
+) => {
+  const { callId, toolName } = call.evidence.declared;
+  let index = 0;
+  let latest: unknown;
+  const show = (encoded: unknown, dropped: number) =>
+    emit({
+      _tag: "ToolProgress",
+      turn,
+      callId,
+      toolName,
+      index,
+      value: cutValue(Result.getOrElse(toJson(encoded), () => null)),
+      dropped,
     });
-    if (index >= maxProgressEvents) yield* show(latest, index - maxProgressEvents);
-    return final;
-  });
+  const progress = (encoded: unknown) => {
+    // A handler that outlives its call while it is being interrupted shows nothing more.
+    if (inside.closed) return Effect.void;
+    index += 1;
+    latest = encoded;
+    return index < maxProgressEvents ? show(encoded, 0) : Effect.void;
+  };
+  return Effect.tap(runToolHandler(call.tool, handler, call.decoded, callId, progress), () =>
+    index < maxProgressEvents ? Effect.void : show(latest, index - maxProgressEvents),
+  );
+};
 
 /** What a discovery tool may search: the tools that visibility leaves to this run (X-08). */
 const searchable = (context: RunContext, turn: number) =>
@@ -130,42 +128,72 @@ const identityOf = (context: RunContext, turn: number, call: CallEvidence) => {
 /** The promise before an effect, or only a word that a readonly call has started (DU-01, DU-05). */
 const prepare = (
   context: RunContext,
+  durability: RunDurability["Service"],
   turn: number,
-  { declared }: CallEvidence,
+  declared: DeclaredCall,
   idempotencyKey: string,
   first: ReadonlyArray<RunRecord>,
-): Effect.Effect<void, DurabilityError, RunDurability> =>
-  Effect.gen(function* () {
-    const durability = yield* RunDurability;
-    const { callId, parentCallId, toolName } = declared;
-    const parent = parentCallId === undefined ? {} : { parentCallId };
-    if (declared.executionClass === "readonly") {
-      if (first.length > 0) yield* durability.record(first);
-      return yield* durability.emit({
-        _tag: "ToolCallStarted",
-        turn,
-        callId,
-        toolName,
-        attempt: context.attempt,
-        ...parent,
-      });
-    }
-    yield* durability.record([
-      ...first,
-      {
-        _tag: "ToolCallPrepared",
-        runId: context.runId,
-        turn,
-        callId,
-        toolName,
-        executionClass: declared.executionClass,
-        parametersDigest: declared.parametersDigest,
-        idempotencyKey,
-        attempt: context.attempt,
-        ...parent,
-      },
-    ]);
-  });
+): Effect.Effect<void, DurabilityError> => {
+  const { callId, parentCallId, toolName } = declared;
+  const parent = parentCallId === undefined ? {} : { parentCallId };
+  if (declared.executionClass === "readonly") {
+    const started = durability.emit({
+      _tag: "ToolCallStarted",
+      turn,
+      callId,
+      toolName,
+      attempt: context.attempt,
+      ...parent,
+    });
+    return first.length === 0 ? started : Effect.andThen(durability.record(first), started);
+  }
+  return durability.record([
+    ...first,
+    {
+      _tag: "ToolCallPrepared",
+      runId: context.runId,
+      turn,
+      callId,
+      toolName,
+      executionClass: declared.executionClass,
+      parametersDigest: declared.parametersDigest,
+      idempotencyKey,
+      attempt: context.attempt,
+      ...parent,
+    },
+  ]);
+};
+
+/**
+ * What a handler finds around it: the services of its layer, of where the batch runs, of
+ * the run, and what belongs to this very call; each wins over those before it. Made at
+ * once, since every step between would copy all services.
+ */
+const servicesOf =
+  (
+    context: RunContext,
+    handler: ToolHandler,
+    span: Tracer.AnySpan | undefined,
+    own: {
+      readonly identity: ToolCallIdentity;
+      readonly steps: CallSteps;
+      readonly broker: ToolBrokerShape | undefined;
+      readonly catalogue: Catalogue | undefined;
+      readonly results: KeptResultsShape | undefined;
+    },
+  ) =>
+  (ambient: Context.Context<never>): Context.Context<never> => {
+    const services = Context.mergeAll(handler.context, ambient, context.services).pipe(
+      Context.add(CurrentToolCall, own.identity),
+      Context.add(CurrentCallSteps, own.steps),
+      // Always, so that an inner call never inherits its parent's.
+      Context.add(ToolBroker, own.broker ?? ToolBroker.defaultValue()),
+      Context.add(DiscoveryCatalogue, own.catalogue),
+    );
+    const all =
+      own.results === undefined ? services : Context.add(services, KeptResults, own.results);
+    return span === undefined ? all : Context.add(all, Tracer.ParentSpan, span);
+  };
 
 /**
  * Runs one call's handler to its end. Called where interruption is off; only the
@@ -187,40 +215,32 @@ export const executeCall = Effect.fnUntraced(function* (
     context.results?.readerName === declared.toolName
       ? keptResultsOf(context, inside, durability)
       : undefined;
-  const steps = yield* makeCallSteps(context, turn, call.evidence, inside);
+  const steps = makeCallSteps(context, durability, turn, call.evidence, inside);
   const startedAt = yield* durability.now;
-  yield* prepare(context, turn, call.evidence, identity.idempotencyKey, first);
-  const handled = runHandler(context, turn, call, durability.emit);
-  const outcome = yield* withToolSpan(context, call, (span) =>
-    Effect.interruptible(
-      (results === undefined ? handled : Effect.provideService(handled, KeptResults, results)).pipe(
-        Effect.provideService(CurrentToolCall, identity),
-        Effect.provideService(CurrentCallSteps, steps),
-        // Always, so that an inner call never inherits its parent's.
-        Effect.provideService(ToolBroker, broker?.service ?? ToolBroker.defaultValue()),
-        Effect.provideService(DiscoveryCatalogue, catalogue),
-        span.isolate,
-        // The run's context holds what its handlers need, which `Tool.Any` cannot say.
-        Effect.provideContext(context.services) as <A, E>(
-          effect: Effect.Effect<A, E, unknown>,
-        ) => Effect.Effect<A, E>,
-      ),
-    ).pipe(
-      Effect.exit,
-      Effect.tap(() => {
-        inside.closed = true;
-        return broker?.close ?? Effect.void;
-      }),
-      Effect.map((exit) =>
-        classifyExit(call.tool, context.definition.toolkit.tools, declared.callId, exit),
-      ),
-      Effect.flatMap((one) =>
-        declared.parentCallId === undefined
-          ? Effect.succeed(one)
-          : captureFailure(call.tool, declared.callId, one),
-      ),
-      Effect.map((one) => outcomeInside(inside, one)),
-    ),
-  );
+  yield* prepare(context, durability, turn, declared, identity.idempotencyKey, first);
+  const span = yield* openToolSpan(context, call);
+  const exit = yield* Effect.suspend(() => {
+    const handler = handlerOf(context.services, call.tool);
+    const services = servicesOf(context, handler, parentFor(span), {
+      identity,
+      steps,
+      broker: broker?.service,
+      catalogue,
+      results,
+    });
+    return runHandler(context, turn, call, handler, inside, durability.emit).pipe(
+      Effect.updateContext(services),
+    );
+  }).pipe(Effect.interruptible, Effect.exit);
+  inside.closed = true;
+  if (broker !== undefined) yield* broker.close;
+  const { tools } = context.definition.toolkit;
+  const classified = classifyExit(call.tool, tools, declared.callId, exit);
+  const captured =
+    declared.parentCallId === undefined
+      ? classified
+      : yield* captureFailure(call.tool, declared.callId, classified);
+  const outcome = outcomeInside(inside, captured);
+  yield* closeToolSpan(span, call, outcome);
   return { outcome, startedAt, endedAt: yield* durability.now };
 });

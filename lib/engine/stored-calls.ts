@@ -11,7 +11,7 @@ import { checkApprovers } from "#lib/approval/approver-rule.ts";
 import type { ApprovalRequestContent } from "#lib/contract/approval.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
-import type { JsonObject } from "#lib/contract/json/json.ts";
+import type { Json, JsonObject } from "#lib/contract/json/json.ts";
 import type { RecordOf } from "#lib/contract/records.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
@@ -38,15 +38,15 @@ const corrupt = (context: RunContext, call: CallEvidence, what: string): Evidenc
  * for a call that was rejected, tied to the very arguments, and only for such a
  * call; an approval must belong to this call, to its request and to its arguments.
  */
-const contradictionOf = (turn: TurnEvidence, call: CallEvidence): string | undefined => {
+const contradictionOf = (written: Json | undefined, call: CallEvidence): string | undefined => {
   const { declared, rejection, settled } = call;
-  if (writtenParameters(turn, declared.callId) !== canonicalJson(declared.parameters)) {
+  if (!sameJson(written, declared.parameters)) {
     return "has other arguments than the stored response declares";
   }
   if (rejection !== undefined) {
     if (declared.effectiveParameters !== undefined)
       return "has a rejection although its arguments passed validation";
-    return canonicalJson(rejection.parameters) === canonicalJson(declared.parameters)
+    return sameJson(rejection.parameters, declared.parameters)
       ? undefined
       : "was rejected for other arguments than it has now";
   }
@@ -94,15 +94,20 @@ const isByEnoughPeople = (
   return checkApprovers(request, ids)._tag === "granted";
 };
 
-/** Canonical arguments of a call in the stored assistant message, where the model wrote them. */
-const writtenParameters = (turn: TurnEvidence, callId: string): string | undefined => {
+/** Arguments of the calls in the stored assistant message, where the model wrote them, by call id. */
+const writtenParameters = (turn: TurnEvidence): ReadonlyMap<unknown, Json> => {
+  const written = new Map<unknown, Json>();
   for (const part of turn.recorded.response) {
     if (part === null || typeof part !== "object" || Array.isArray(part)) continue;
     const { type, id, params } = part as JsonObject; // neither null nor an array
-    if (type === "tool-call" && id === callId) return canonicalJson(params ?? null);
+    if (type === "tool-call" && !written.has(id)) written.set(id, params ?? null);
   }
-  return undefined;
+  return written;
 };
+
+/** One value in both places, as a turn that this process took has it, needs no text to be equal. */
+const sameJson = (one: Json | undefined, other: Json): boolean =>
+  one !== undefined && (Object.is(one, other) || canonicalJson(one) === canonicalJson(other));
 
 /**
  * Looks at every call of a stored turn, settled ones too: a result alone excuses
@@ -114,9 +119,10 @@ export const checkEvidence = (
   turn: TurnEvidence,
 ): Effect.Effect<void, EvidenceCorrupt> => {
   if (turn.recorded.refusal !== undefined) return Effect.void;
+  const written = writtenParameters(turn);
   for (const call of turn.calls) {
     if (call.declared.providerExecuted) continue;
-    const contradiction = contradictionOf(turn, call);
+    const contradiction = contradictionOf(written.get(call.declared.callId), call);
     if (contradiction !== undefined) return Effect.fail(corrupt(context, call, contradiction));
     // What a program asked for stands in no response; its digest is what ties it down.
     const changed = call.inner.find((inner) => !matchesDigest(inner));
@@ -175,7 +181,12 @@ export const loadCalls = (
           call,
           `has arguments that its schema refuses: ${decoded.failure}`,
         );
-      ready.push({ evidence: call, tool, effective: effectiveParameters });
+      ready.push({
+        evidence: call,
+        tool,
+        effective: effectiveParameters,
+        decoded: decoded.success,
+      });
     }
     return { ready, drifted };
   });
