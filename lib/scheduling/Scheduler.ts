@@ -50,13 +50,13 @@ export const runScheduled = Effect.fnUntraced(function* <Call, A, E, R>(
     yield* Effect.forEach(
       segment.calls,
       ({ call, index }) =>
-        own(Effect.suspend(() => batch.run(call, index))).pipe(
-          Effect.matchCauseEffect({
+        Effect.uninterruptibleMask((restore) =>
+          Effect.matchCauseEffect(restore(own(Effect.suspend(() => batch.run(call, index)))), {
             onSuccess: (result) => {
               results[index] = Option.some(result);
               return Effect.void;
             },
-            // The batch ends with the cause of the first; how the others end while they are interrupted is not part of it.
+            // The batch ends with the cause of the first; how the others close is no part of it.
             onFailure: (cause) => {
               if (hasEnded) return Effect.interrupt;
               hasEnded = true;
