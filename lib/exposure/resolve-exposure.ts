@@ -39,8 +39,43 @@ export interface ExposureInput {
   readonly codecTransformer?: CodecTransformer | undefined;
 }
 
+/** The last decision about each toolkit: a run nearly always asks the same question at every turn. */
+const latest = new WeakMap<
+  ExposureInput["tools"],
+  { readonly input: ExposureInput; readonly snapshot: ExposureSnapshot }
+>();
+
+const sameNames = (
+  one: ReadonlyArray<string> | undefined,
+  other: ReadonlyArray<string> | undefined,
+): boolean =>
+  one === undefined || other === undefined
+    ? one === other
+    : one.length === other.length && one.every((name, index) => name === other[index]);
+
+/** The question with its own copy of every list: a host's filter may hand out one that it changes. */
+const kept = (input: ExposureInput): ExposureInput => ({
+  ...input,
+  ...(input.selection === undefined
+    ? {}
+    : { selection: { ...input.selection, toolNames: [...input.selection.toolNames] } }),
+  ...(input.eligible === undefined ? {} : { eligible: [...input.eligible] }),
+  ...(input.mandatory === undefined ? {} : { mandatory: [...input.mandatory] }),
+  ...(input.restrictTo === undefined ? {} : { restrictTo: [...input.restrictTo] }),
+});
+
+const sameQuestion = (one: ExposureInput, other: ExposureInput): boolean =>
+  one.config === other.config &&
+  one.codecTransformer === other.codecTransformer &&
+  one.selection?.source === other.selection?.source &&
+  sameNames(one.selection?.toolNames, other.selection?.toolNames) &&
+  sameNames(one.eligible, other.eligible) &&
+  sameNames(one.mandatory, other.mandatory) &&
+  sameNames(one.restrictTo, other.restrictTo);
+
 /**
- * Decides what a model request exposes, before the model is called. Pure.
+ * Decides what a model request exposes, before the model is called. Pure; the same
+ * question about the same toolkit may give the very snapshot it gave before.
  *
  * Eligible pins, mandatory tools and selected tools are exposed, in toolkit order (X-01, X-05, X-06, X-10).
  * Without configuration, selection or discovery tool everything eligible is, and the limits only warn;
@@ -50,6 +85,18 @@ export interface ExposureInput {
  * `exposure-limit`; with `AgentDefinitionError` when a tool cannot be declared to this model.
  */
 export const resolveExposure = (
+  input: ExposureInput,
+): Result.Result<ExposureSnapshot, ModelProtocolError | AgentDefinitionError> => {
+  const before = latest.get(input.tools);
+  if (before !== undefined && sameQuestion(before.input, input))
+    return Result.succeed(before.snapshot);
+  const decided = decideExposure(input);
+  if (Result.isSuccess(decided))
+    latest.set(input.tools, { input: kept(input), snapshot: decided.success });
+  return decided;
+};
+
+const decideExposure = (
   input: ExposureInput,
 ): Result.Result<ExposureSnapshot, ModelProtocolError | AgentDefinitionError> => {
   const hasDiscovery = Object.values(input.tools).some(isDiscoveryTool);

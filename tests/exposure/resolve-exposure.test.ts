@@ -54,6 +54,33 @@ describe("resolving exposure", () => {
     assert.isFalse(snapshot.eager);
   });
 
+  it("[X-04][X-07] a question that was asked before has the same answer, and one that changed has its own", () => {
+    const tools = toolRecord(plain("a"), plain("b"), pinned("c"));
+    const eligible = ["a", "b", "c"];
+    const asked = { tools, eligible, selection: { source: "host", toolNames: ["a"] } } as const;
+    assert.deepStrictEqual(resolve(asked).exposed, ["a", "c"]);
+    assert.strictEqual(resolve({ ...asked }), resolve(asked));
+    // The filter's own list, changed in place: what is hidden now is hidden.
+    eligible.shift();
+    assert.deepStrictEqual(resolve(asked).exposed, ["c"]);
+    const others: ReadonlyArray<readonly [Partial<ExposureInput>, ReadonlyArray<string>]> = [
+      [{ eligible: ["a", "b", "c"] }, ["a", "c"]],
+      [{ selection: { source: "host", toolNames: ["b"] } }, ["b", "c"]],
+      [{ mandatory: ["b"], selection: { source: "host", toolNames: [] } }, ["b", "c"]],
+      [{ restrictTo: ["b"] }, ["b"]],
+      [{ eligible: undefined }, ["a", "c"]],
+    ];
+    for (const [change, exposed] of others) {
+      assert.deepStrictEqual(resolve({ ...asked, ...change }).exposed, exposed);
+      assert.deepStrictEqual(resolve({ ...asked, ...change }).exposed, exposed);
+    }
+    assert.strictEqual(resolve({ ...asked, config: config(["a"]) }).maxTools, 64);
+    assert.notStrictEqual(
+      resolve({ tools, codecTransformer: toCodecOpenAI }).schemaBytes,
+      resolve({ tools }).schemaBytes,
+    );
+  });
+
   it("[X-02] initial names that are not registered are refused, toString and __proto__ among them", () => {
     const tools = toolRecord(plain("a"));
     for (const name of ["missing", "toString", "__proto__", "constructor", "hasOwnProperty"]) {
