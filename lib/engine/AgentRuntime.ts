@@ -16,7 +16,6 @@ import { defaultIdGenerator, IdGenerator } from "effect/unstable/ai/IdGenerator"
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import * as Model from "effect/unstable/ai/Model";
 import type * as Tool from "effect/unstable/ai/Tool";
-import type * as Toolkit from "effect/unstable/ai/Toolkit";
 import type * as AgentError from "#lib/agent-error.ts";
 import type { DataSchema, Definition } from "#lib/agent/Agent.ts";
 import { definitionDigestOf } from "#lib/agent/definition-digest.ts";
@@ -117,9 +116,6 @@ const prepare = Effect.fnUntraced(function* <
   Schema.SchemaError | AgentError.SchedulingOverrideInvalid,
   RunServices<Tools, R>
 > {
-  // The definition hides its toolkit's own type so that definitions stay covariant; it is this one.
-  const toolkit = agent.toolkit as unknown as Toolkit.Toolkit<Tools>;
-  const handlers = yield* toolkit;
   const services = yield* Effect.context<RunServices<Tools, R>>();
   const hostScheduling = yield* RunToolScheduling;
   const hostPolicy = yield* captureAuthorizationPolicy;
@@ -140,8 +136,6 @@ const prepare = Effect.fnUntraced(function* <
     input: Result.getOrThrow(toJson(encoded)),
     requester: { kind: "system", id: "caller", name: "Caller" },
     history: [],
-    // The loop looks tools up by name only; the typed toolkit is wider in what it knows, not in what it does.
-    handlers: handlers as unknown as RunContext["handlers"],
     codec: yield* currentModelCodec,
     concurrency: yield* effectiveConcurrency(
       agent.policy.toolConcurrency,

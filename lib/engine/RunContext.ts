@@ -1,7 +1,5 @@
 import type * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
-import type * as Tool from "effect/unstable/ai/Tool";
-import type * as Toolkit from "effect/unstable/ai/Toolkit";
 import type { Definition } from "#lib/agent/Agent.ts";
 import type { Digest, RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
@@ -29,7 +27,6 @@ export interface RunContext {
   readonly requester: Actor;
   /** Records of earlier runs of the thread, oldest first. */
   readonly history: ReadonlyArray<RunRecord>;
-  readonly handlers: Toolkit.WithHandler<Record<string, Tool.Any>>;
   readonly codec: ModelCodec["Service"];
   /** Whole number of at least 1 (S-01). */
   readonly concurrency: number;
@@ -44,7 +41,7 @@ export interface RunContext {
   readonly resultBytes: number;
   /** Absent: of a result that is too large only the bounded copy is kept. */
   readonly results?: ResultRoom;
-  /** Services that handlers and schemas may need beside their own. */
+  /** The handlers of the definition's tools, and what they and the schemas may need beside their own. */
   readonly services: Context.Context<never>;
   /** Asks each reconciler about a lost call; default says it cannot tell (DU-06). */
   readonly reconcile: (call: LostCall) => Effect.Effect<ReconcilerAnswer>;

@@ -9,13 +9,12 @@ import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
 import type * as Scope from "effect/Scope";
 import type * as Tool from "effect/unstable/ai/Tool";
-import type * as Toolkit from "effect/unstable/ai/Toolkit";
 import type { Binding, DataSchema, Definition } from "#lib/agent/Agent.ts";
 import { definitionDigestOf } from "#lib/agent/definition-digest.ts";
 import { ApprovalPolicy, type ApprovalPolicyShape } from "#lib/approval/ApprovalPolicy.ts";
 import type { AgentId, Digest } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import type { ReconcilerAnswer, RunContext } from "#lib/engine/RunContext.ts";
+import type { ReconcilerAnswer } from "#lib/engine/RunContext.ts";
 import {
   RecoveredFailureObserver,
   type RecoveredFailureObserverShape,
@@ -43,7 +42,7 @@ export type Reconciler = (call: LostCall) => Effect.Effect<ReconcilerAnswer>;
 export interface RegisteredAgent {
   readonly definition: Definition;
   readonly definitionDigest: Digest;
-  readonly handlers: RunContext["handlers"];
+  /** Its handlers, and what they need. */
   readonly services: Context.Context<never>;
   readonly examples: ReadonlyArray<AgentExample>;
   readonly reconcile: Reconciler;
@@ -97,14 +96,9 @@ export const register = <
     const ambient = yield* Effect.context<R>();
     const built = yield* Layer.build(binding.handlers);
     const services = Context.merge(ambient, built);
-    // The definition hides its toolkit's own type so that definitions stay covariant; it is this one.
-    const toolkit = binding.definition.toolkit as unknown as Toolkit.Toolkit<Tools>;
-    const handlers = yield* Effect.provideContext(toolkit, services);
     return {
       definition: binding.definition,
       definitionDigest: definitionDigestOf(binding.definition),
-      // The interpreter calls tools by name; which tools there are is checked by it, not by the type.
-      handlers: handlers as unknown as RunContext["handlers"],
       services,
       examples: options.examples ?? [],
       reconcile: reconcileBy(options.reconcilers ?? {}),

@@ -60,7 +60,6 @@ const contextOf = (
   input: claim.input,
   requester: claim.requester,
   history: claim.history.map((stored) => stored.record),
-  handlers: agent.handlers,
   codec: host.codec,
   concurrency: agent.definition.policy.toolConcurrency,
   scheduling: host.policies.scheduling,

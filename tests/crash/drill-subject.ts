@@ -1,10 +1,11 @@
 /** What a host of the drill works with: the drill's own agent, or one around a tool that the person named. */
 import { pathToFileURL } from "node:url";
-import { Effect, Stream } from "effect";
+import { Context, Effect } from "effect";
 import { SqlClient, SqlSchema } from "effect/unstable/sql";
 import { Schema, type Scope } from "effect";
 import type { Tool } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
+import { handlerOf, type ToolHandler } from "#lib/engine/tool-handler.ts";
 import { register, type RegisteredAgent } from "#lib/host/AgentRegistry.ts";
 import type { DrillTarget } from "#lib/testing/DrillTarget.ts";
 import { ReachFailpoint } from "#lib/testing/failpoints.ts";
@@ -50,19 +51,25 @@ const ownSubject: DrillSubject = {
 const duringMillis = 20;
 
 /** Says the places around a handler that knows nothing of them. */
+const around = ({ handler, ...registered }: ToolHandler) => ({
+  ...registered,
+  handler: (...call: Parameters<ToolHandler["handler"]>) =>
+    Effect.gen(function* () {
+      const reach = yield* ReachFailpoint;
+      yield* reach("handler:before-effect");
+      yield* Effect.forkDetach(Effect.delay(reach("handler:during-effect"), duringMillis));
+      const result: unknown = yield* handler(...call);
+      yield* reach("handler:after-effect");
+      return result;
+    }),
+});
+
 const withPlaces = (agent: RegisteredAgent): RegisteredAgent => ({
   ...agent,
-  handlers: {
-    ...agent.handlers,
-    handle: (...call) =>
-      Effect.gen(function* () {
-        const reach = yield* ReachFailpoint;
-        yield* reach("handler:before-effect");
-        yield* Effect.forkDetach(Effect.delay(reach("handler:during-effect"), duringMillis));
-        const results = yield* agent.handlers.handle(...call);
-        return Stream.concat(results, Stream.fromEffectDrain(reach("handler:after-effect")));
-      }),
-  },
+  services: Object.values(agent.definition.toolkit.tools).reduce(
+    (services, tool) => Context.addUnsafe(services, tool.id, around(handlerOf(services, tool))),
+    agent.services,
+  ),
 });
 
 const subjectOf = (target: AnyTarget): DrillSubject => {

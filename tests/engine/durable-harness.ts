@@ -4,7 +4,7 @@
  * real one; only the store is a list.
  */
 import { Cause, Clock, Deferred, Effect, Exit, type Layer } from "effect";
-import type { LanguageModel, Tool, Toolkit } from "effect/unstable/ai";
+import type { LanguageModel, Tool } from "effect/unstable/ai";
 import type * as Agent from "#lib/agent/Agent.ts";
 import { definitionDigestOf } from "#lib/agent/definition-digest.ts";
 import type { RunEvent } from "#lib/contract/events.ts";
@@ -124,12 +124,7 @@ export const contextOf = Effect.fnUntraced(function* <Tools extends Record<strin
   store: Store,
   overrides: Partial<RunContext> = {},
 ) {
-  // The definition hides its toolkit's own type so that definitions stay covariant; it is this one.
-  const toolkit = agent.toolkit as unknown as Toolkit.Toolkit<Tools>;
-  const built = yield* Effect.provide(
-    Effect.all({ handlers: toolkit, services: Effect.context<Tool.HandlersFor<Tools>>() }),
-    handlers,
-  );
+  const services = yield* Effect.provide(Effect.context<Tool.HandlersFor<Tools>>(), handlers);
   const context: RunContext = {
     definition: agent,
     definitionDigest: definitionDigestOf(agent),
@@ -143,8 +138,6 @@ export const contextOf = Effect.fnUntraced(function* <Tools extends Record<strin
     input: "go",
     requester,
     history: [],
-    // As AgentRegistry does: the loop looks tools up by name only.
-    handlers: built.handlers as unknown as RunContext["handlers"],
     codec: yield* currentModelCodec,
     concurrency: agent.policy.toolConcurrency,
     scheduling: { toolRequiresSequential: () => false },
@@ -152,7 +145,7 @@ export const contextOf = Effect.fnUntraced(function* <Tools extends Record<strin
     visibility: undefined,
     hostSelection: undefined,
     resultBytes: agent.policy.toolResultBounds.maxBytes,
-    services: built.services as RunContext["services"],
+    services: services as RunContext["services"],
     reconcile: () => Effect.succeed({ _tag: "uncertain" }),
     ...overrides,
   };
