@@ -7,7 +7,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type { Contender, Workload } from "./workload.ts";
 
-export const loadOurs = async (workload: Workload): Promise<Contender> => {
+export const loadOurs = async (
+  workload: Workload,
+): Promise<{ readonly ours: Contender; readonly upstream: Contender }> => {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const outfile = path.join(root, "node_modules/.cache/bench/calls.mjs");
   await build({
@@ -22,6 +24,7 @@ export const loadOurs = async (workload: Workload): Promise<Contender> => {
   });
   const module = (await import(pathToFileURL(outfile).href)) as {
     readonly makeOurs: (work: Workload) => Contender;
+    readonly makeUpstream: (work: Workload) => Contender;
   };
-  return module.makeOurs(workload);
+  return { ours: module.makeOurs(workload), upstream: module.makeUpstream(workload) };
 };
