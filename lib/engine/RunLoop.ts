@@ -185,7 +185,7 @@ const act = (
       return Effect.gen(function* () {
         const answered = yield* answerRecords(context, state.evidence, next);
         state.cause = answered.cause;
-        yield* durability.record(answered.records);
+        yield* durability.record(answered.records, answered.diagnostics);
         return undefined;
       });
     case "Settle":

@@ -2,12 +2,16 @@ import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
 import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
-import { AgentBudgetExceeded, AgentOutputInvalid } from "#lib/agent-error.ts";
+import { AgentBudgetExceeded, AgentOutputInvalid, ModelProtocolError } from "#lib/agent-error.ts";
+import { ToolCallId } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
+import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import type { CallEvidence, RunEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
+import { type CallAsText, findCallAsText } from "./call-as-text.ts";
+import { diagnose } from "./diagnose.ts";
 import { exhaustedBudget, exhaustedTime } from "./turn-plan.ts";
 import type { RunContext } from "./RunContext.ts";
 
@@ -61,6 +65,40 @@ interface Answer {
   readonly completion: CallEvidence | undefined;
 }
 
+/** A text that is a call of an offered tool, unless the agent's output is declared to look like that (R77). */
+const callAsTextIn = (
+  { completion, turn }: Answer,
+  answer: Result.Result<Json, string>,
+): CallAsText | undefined =>
+  completion !== undefined || (Result.isSuccess(answer) && typeof answer.success !== "string")
+    ? undefined
+    : findCallAsText(turn.recorded.text, turn.recorded.exposure.exposed);
+
+const wordsOf = ({ toolName }: CallAsText): string =>
+  `It is a call of ${toolName} that the endpoint gave as text; nothing of it was started. An endpoint that reads tool calls out of the model's text gives them as calls.`;
+
+/** Tells operators of it, without any of its text; what the run makes of its answer stays the same. */
+const reportCallAsText = (context: RunContext, { turn }: Answer, asText: CallAsText) => {
+  const { runId, tenantId } = context;
+  const number = turn.recorded.turn;
+  const evidence = new ModelProtocolError({
+    reason: "malformed-response",
+    message: `The model's final answer is no answer. ${wordsOf(asText)}`,
+  });
+  const position = { tenantId, runId, turn: number, callId: ToolCallId.make("run") };
+  return Effect.as(
+    Effect.logWarning("A final answer is a tool call as text").pipe(
+      Effect.annotateLogs({
+        runId,
+        turn: number,
+        toolName: asText.toolName,
+        spelling: asText.spelling,
+      }),
+    ),
+    diagnose(position, "call-as-text", asText.toolName, evidence),
+  );
+};
+
 /** The settlement of a run whose last turn holds its answer. */
 export const answerRecords = Effect.fnUntraced(function* (
   context: RunContext,
@@ -68,6 +106,7 @@ export const answerRecords = Effect.fnUntraced(function* (
   next: Answer,
 ): Effect.fn.Return<{
   readonly records: ReadonlyArray<RunRecord>;
+  readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
   readonly cause: Cause.Cause<unknown> | undefined;
 }> {
   const base = {
@@ -76,10 +115,13 @@ export const answerRecords = Effect.fnUntraced(function* (
     submissionId: context.submissionId,
   } as const;
   const answer = yield* answerOf(context, next);
+  const asText = callAsTextIn(next, answer);
+  const diagnostics = asText === undefined ? [] : [yield* reportCallAsText(context, next, asText)];
   const exhausted = next.turn.recorded.finalAnswerFor;
   if (Result.isSuccess(answer)) {
     return {
       cause: undefined,
+      diagnostics,
       records: [
         {
           ...base,
@@ -95,11 +137,12 @@ export const answerRecords = Effect.fnUntraced(function* (
   const error: AgentOutputInvalid | AgentBudgetExceeded =
     exhausted === undefined
       ? new AgentOutputInvalid({
-          message: `The model's final answer is not the output that agent ${id} declares: ${answer.failure}`,
+          message: `The model's final answer is not the output that agent ${id} declares: ${answer.failure}${asText === undefined ? "" : ` ${wordsOf(asText)}`}`,
         })
       : (exhaustedBudget(evidence, policy, 0) ?? exhaustedTime(policy));
   return {
     cause: Cause.fail(error),
+    diagnostics,
     records: [
       {
         ...base,
