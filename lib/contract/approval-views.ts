@@ -7,6 +7,7 @@ import {
   EpochMillis,
   OperatorId,
   RunId,
+  Sequence,
   ThreadId,
   ToolCallId,
 } from "./ids.ts";
@@ -93,6 +94,8 @@ export const ApprovalDetail = Schema.Struct({
   fingerprint: Schema.String,
   /** What ran, compared with what was approved; null until the effect is known. */
   receipt: Schema.NullOr(Schema.Literals(["ran-as-approved", "refused-changed"])),
+  /** The event of the decision, where the log has it: what people saw is one event earlier. */
+  moment: Schema.optionalKey(Sequence),
   mayDecide: Schema.Struct({ allowed: Schema.Boolean, why: Schema.String }),
   serverTime: EpochMillis,
 });

@@ -428,6 +428,8 @@ export const AuditView = Schema.Struct({
   commandId: Schema.NullOr(Schema.String),
   digest: Digest,
   previousDigest: Digest,
+  /** The event that the act led to, where the log has it: what was there before it is one event earlier. */
+  moment: Schema.optionalKey(Sequence),
 });
 export type AuditView = typeof AuditView.Type;
 

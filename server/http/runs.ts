@@ -79,15 +79,21 @@ export const runsHandlers = HttpApiBuilder.group(
           const { tenantId } = yield* operatorFor("view", params.runId);
           return yield* listRecords(tenantId, params.runId, query);
         }).pipe(ofRun(params.runId), Effect.provideContext(services)),
-      exposure: ({ params }) =>
+      exposure: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readExposure(tenantId, params.runId, params.turn);
+          return yield* readExposure(tenantId, params.runId, params.turn, query.at);
         }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       explainExposure: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readExposureExplanation(tenantId, params.runId, query.turn, query.tool);
+          return yield* readExposureExplanation(
+            tenantId,
+            params.runId,
+            query.turn,
+            query.tool,
+            query.at,
+          );
         }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       explain: ({ params }) =>
         Effect.gen(function* () {

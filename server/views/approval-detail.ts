@@ -4,6 +4,7 @@ import type { ApprovalRequestId } from "#lib/contract/ids.ts";
 import { readBasis } from "./approval-basis.ts";
 import { readApproval, readBatch, readExecution } from "./approval-rows.ts";
 import { assembleApproval } from "./assemble-approval.ts";
+import { readPersonEvents } from "./moment-place.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
 
 /** One request as this operator may see and answer it; `NotFound` for a missing or foreign one. */
@@ -18,9 +19,17 @@ export const readApprovalDetail = Effect.fn("views.readApprovalDetail")(function
       const batch = yield* readBatch(operator.tenantId, row);
       const execution = yield* readExecution(operator.tenantId, row);
       const { now } = yield* newest(operator.tenantId);
-      return { row, batch, execution, serverTime: now };
+      const events =
+        row.state === "pending" ? [] : yield* readPersonEvents(operator.tenantId, [row.runId]);
+      return { row, batch, execution, events, serverTime: now };
     }),
   );
   const basis = yield* readBasis({ ...read.row, input: read.row.input ?? null });
-  return assembleApproval({ ...read, basis, operator });
+  const decided = read.events.find(
+    ({ event }) => event._tag === "ApprovalDecided" && event.requestId === requestId,
+  );
+  return {
+    ...assembleApproval({ ...read, basis, operator }),
+    ...(decided === undefined ? {} : { moment: decided.sequence }),
+  };
 });

@@ -31,11 +31,24 @@ const readSnapshots = (tenantId: TenantId, runId: RunId, turn: number) =>
     ),
   );
 
-const readTurn = (tenantId: TenantId, runId: RunId, turn: number) =>
+const Turns = Schema.Struct({ turns: Schema.Int });
+
+/** How many turns of the run had been recorded after an event of the log. */
+const turnsThrough = (tenantId: TenantId, runId: RunId, at: number) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(Turns)(sql`
+      SELECT count(*)::int4 AS turns FROM events WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+        AND sequence <= ${at}::float8::bigint AND kind = 'TurnRecorded'`),
+  ).pipe(Effect.map((rows) => rows[0]?.turns ?? 0));
+
+/** What had not been recorded by then is not found, as it was not there then. */
+const readTurn = (tenantId: TenantId, runId: RunId, turn: number, at: number | undefined) =>
   inSnapshot(
     tenantId,
     Effect.gen(function* () {
       const run = yield* requireRun(tenantId, runId);
+      const turns = at === undefined ? turn : yield* turnsThrough(tenantId, runId, at);
+      if (turn > turns) return yield* notFound("turn of this run by then");
       const snapshots = yield* readSnapshots(tenantId, runId, turn);
       const exposure = snapshots.get(turn);
       if (exposure === undefined) return yield* notFound("turn");
@@ -47,8 +60,9 @@ export const readExposure = Effect.fn("views.readExposure")(function* (
   tenantId: TenantId,
   runId: RunId,
   turn: number,
+  at?: number,
 ) {
-  const { exposure, before } = yield* readTurn(tenantId, runId, turn);
+  const { exposure, before } = yield* readTurn(tenantId, runId, turn, at);
   const shown = new Set(exposure.exposed);
   const shownBefore = new Set(before?.exposed ?? []);
   const view: ExposureView = {
@@ -65,10 +79,16 @@ export const readExposureExplanation = Effect.fn("views.readExposureExplanation"
   runId: RunId,
   turn: number,
   toolName: string,
+  at?: number,
 ) {
-  const { run, exposure } = yield* readTurn(tenantId, runId, turn);
+  const { run, exposure } = yield* readTurn(tenantId, runId, turn, at);
   const agents = yield* (yield* AgentCatalogue).list();
-  const agent = agents.find((candidate) => candidate.agentId === run.agentId);
+  const agent = agents.find(
+    (candidate) =>
+      candidate.agentId === run.agentId &&
+      // The tools of another definition than the run's say nothing about what it could have been shown.
+      (at === undefined || candidate.definitionDigest === run.definitionDigest),
+  );
   const view: ExposureExplanation = {
     toolName,
     turn,

@@ -7,8 +7,10 @@ import { Digest, EpochMillis, RunId, type TenantId } from "#lib/contract/ids.ts"
 import { Actor } from "#lib/contract/records.ts";
 import { type AuditView } from "#lib/contract/views.ts";
 import { columnText } from "#server/postgres/columns.ts";
+import { mayHaveMoment, momentOfAct } from "./act-moment.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
+import { type PersonEvent, readPersonEvents } from "./moment-place.ts";
 import { readPage } from "./page.ts";
 import { inSnapshot } from "./snapshot.ts";
 
@@ -37,6 +39,11 @@ const view = ({ actorKind, actorId, actorName, ...row }: typeof Row.Type): Audit
   actor: { kind: actorKind, id: actorId, name: actorName },
 });
 
+const withMoment = (act: AuditView, events: ReadonlyArray<PersonEvent>): AuditView => {
+  const moment = momentOfAct(act, events);
+  return moment === undefined ? act : { ...act, moment };
+};
+
 export const listAudit = Effect.fn("views.listAudit")(function* (
   tenantId: TenantId,
   query: {
@@ -59,13 +66,14 @@ export const listAudit = Effect.fn("views.listAudit")(function* (
   const matching = sql`FROM audit_log l WHERE ${sql.and(where)}`;
   const after =
     cursor === undefined ? sql`` : sql`AND l.sequence < ${Number(cursor[0])}::float8::bigint`;
-  const page = yield* inSnapshot(
+  return yield* inSnapshot(
     tenantId,
-    readPage({
-      tenantId,
-      limit: query.limit,
-      schema: Row,
-      rows: (limit) => sql`
+    Effect.flatMap(
+      readPage({
+        tenantId,
+        limit: query.limit,
+        schema: Row,
+        rows: (limit) => sql`
         SELECT l.sequence::float8 AS sequence, ${sql.literal(millis("l.at"))} AS at,
           l.actor_kind AS "actorKind", l.actor_id AS "actorId", l.actor_name AS "actorName", l.verb,
           l.target, l.run_id AS "runId", l.accepted, l.reason, l.before, l.after,
@@ -73,9 +81,17 @@ export const listAudit = Effect.fn("views.listAudit")(function* (
         FROM (SELECT l.sequence ${matching} ${after} ORDER BY l.sequence DESC LIMIT ${limit}) AS k
         JOIN audit_log l ON l.tenant_id = ${tenantId} AND l.sequence = k.sequence
         ORDER BY l.sequence DESC`,
-      matching,
-      cursorOf: (row) => [String(row.sequence)],
-    }),
+        matching,
+        cursorOf: (row) => [String(row.sequence)],
+      }),
+      Effect.fnUntraced(function* (found) {
+        const items = found.items.map(view);
+        const events = yield* readPersonEvents(
+          tenantId,
+          items.flatMap((act) => (act.runId !== null && mayHaveMoment(act) ? [act.runId] : [])),
+        );
+        return { ...found, items: items.map((act) => withMoment(act, events)) };
+      }),
+    ),
   );
-  return { ...page, items: page.items.map(view) };
 });

@@ -8,6 +8,7 @@ import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { requireRun } from "./require-run.ts";
 import { readPage } from "./page.ts";
+import { recordsThrough } from "./records-then.ts";
 import { inSnapshot } from "./snapshot.ts";
 
 /** An answer ends with the record that passes this many bytes, so one is always there. */
@@ -20,17 +21,25 @@ const Row = Schema.Struct({ ...RecordView.fields, read: Schema.Int });
 export const listRecords = Effect.fn("views.listRecords")(function* (
   tenantId: TenantId,
   runId: RunId,
-  query: { readonly cursor?: string; readonly limit?: number },
+  query: {
+    readonly cursor?: string;
+    readonly limit?: number;
+    /** As they stood after this event of the log. */
+    readonly at?: number;
+  },
 ) {
   const sql = yield* SqlClient;
   const cursor = yield* decodeCursor(query.cursor, [cursorForms.number]);
   const after = Number(cursor?.[0] ?? 0);
-  const matching = sql`FROM journal_records j WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId}`;
   const page = yield* inSnapshot(
     tenantId,
-    Effect.andThen(
-      requireRun(tenantId, runId),
-      readPage({
+    Effect.gen(function* () {
+      yield* requireRun(tenantId, runId);
+      const { at } = query;
+      const through = at === undefined ? undefined : yield* recordsThrough(tenantId, runId, at);
+      const matching = sql`FROM journal_records j WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId}
+        ${through === undefined ? sql`` : sql`AND j.sequence <= ${through}::float8::bigint`}`;
+      return yield* readPage({
         tenantId,
         limit: query.limit,
         schema: Row,
@@ -51,8 +60,8 @@ export const listRecords = Effect.fn("views.listRecords")(function* (
         isMore: (rows) => (rows[0]?.read ?? 0) > rows.length,
         matching,
         cursorOf: (row) => [String(row.sequence)],
-      }),
-    ),
+      });
+    }),
   );
   return { ...page, items: page.items.map(({ read: _, ...record }) => record) };
 });

@@ -16,7 +16,7 @@ import { notFound } from "./require-run.ts";
 import { decodeRows, inSnapshot, newest } from "./snapshot.ts";
 import { probeRuleOf, readProbes, readProgressed } from "./unknown-probes.ts";
 
-const columns = `
+export const unknownListColumns = `
   u.unknown_id AS "unknownId", u.run_id AS "runId", u.agent_id AS "agentId",
   u.thread_id AS "threadId", r.title AS "runTitle", u.turn, u.call_id AS "callId",
   u.tool_name AS "toolName", u.reason, u.state, u.after_settlement AS "afterSettlement",
@@ -57,7 +57,7 @@ export const listUnknowns = Effect.fn("views.listUnknowns")(function* (
       limit: query.limit,
       schema: ListRow,
       rows: (limit) => sql`
-        SELECT ${sql.literal(columns)}, ${sql.literal(`${time}::text`)} AS "cursorAt"
+        SELECT ${sql.literal(unknownListColumns)}, ${sql.literal(`${time}::text`)} AS "cursorAt"
         FROM (SELECT u.* ${matching} ${after}
           ORDER BY ${sql.literal(`${time} ${order}, u.unknown_id ${order}`)} LIMIT ${limit}) AS u
         JOIN runs r ON r.tenant_id = u.tenant_id AND r.run_id = u.run_id
@@ -90,7 +90,7 @@ const readRow = (tenantId: TenantId, unknownId: UnknownId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient;
     const rows = yield* decodeRows(DetailRow)(sql`
-      SELECT ${sql.literal(columns)},
+      SELECT ${sql.literal(unknownListColumns)},
         coalesce(u.parameters_digest, t.parameters_digest, repeat('0', 64)) AS "parametersDigest",
         coalesce(u.idempotency_key, t.idempotency_key, '') AS "idempotencyKey",
         coalesce(u.attempt, t.attempt, 0) AS attempt,

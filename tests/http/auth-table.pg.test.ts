@@ -176,6 +176,16 @@ const routes: ReadonlyArray<{
   },
   { route: "GET /approvals", ask: () => ({ path: "/approvals" }), needs: "viewer" },
   {
+    route: "GET /approvals/moments/:sequence",
+    ask: () => ({ path: "/approvals/moments/1000" }),
+    needs: "viewer",
+  },
+  {
+    route: "GET /unknowns/moments/:sequence",
+    ask: () => ({ path: "/unknowns/moments/1000" }),
+    needs: "viewer",
+  },
+  {
     route: "GET /approvals/:requestId",
     ask: ({ requestId }) => ({ path: `/approvals/${requestId}` }),
     needs: "viewer",

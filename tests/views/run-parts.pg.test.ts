@@ -164,7 +164,10 @@ describe("the past of a run", () => {
           moment.run.state === page.state &&
           moment.run.turns === page.turns &&
           JSON.stringify(states(moment.run)) === JSON.stringify(states(page));
-        if (isWhole) return void seen.push({ page, sequence: moment.sequence });
+        if (isWhole) {
+          const records = await recordsOf(run.place.runId);
+          return void seen.push({ page, records, sequence: moment.sequence });
+        }
         await new Promise((done) => setTimeout(done, 30));
       }
     };
@@ -175,7 +178,8 @@ describe("the past of a run", () => {
     await look();
     await api.run(run.append([records.suspended("approval")]));
     await look();
-    for (const { page, sequence } of seen) {
+    for (const { page, records: stored, sequence } of seen) {
+      assert.deepStrictEqual(await recordsOf(run.place.runId, sequence), stored);
       const { run: then } = await get(`/runs/${run.place.runId}/moments/${sequence}`);
       for (const key of [
         "state",
@@ -200,6 +204,48 @@ describe("the past of a run", () => {
     assert.strictEqual(early.status, 404);
   });
 });
+
+/** The numbers of the run's records, today or as they stood. */
+const recordsOf = async (runId: string, at?: number): Promise<ReadonlyArray<number>> =>
+  (await get(`/runs/${runId}/records?limit=200${at === undefined ? "" : `&at=${at}`}`)).items.map(
+    ({ sequence }: Answer) => sequence,
+  );
+
+describe("what a past says of exposure", () => {
+  it("[OP-02] a turn that had not been recorded by then is not there, and one that had says what it says today", async () => {
+    const run = await api.run(startedRun());
+    await api.run(run.append([run.records.turn(["a"])]));
+    const { sequence } = await untilRecorded(run.place.runId, 1);
+    await api.run(run.append([run.records.turn(["b"], { turn: 2 })]));
+    await untilRecorded(run.place.runId, 2);
+    const explained = (turn: number, at: number) =>
+      api.request(
+        `/runs/${run.place.runId}/exposure-explanation?tool=refund&turn=${turn}&at=${at}`,
+        {
+          token: ann.token,
+        },
+      );
+    const today = await get(`/runs/${run.place.runId}/exposure-explanation?tool=refund&turn=1`);
+    assert.deepStrictEqual((await explained(1, sequence)).body, today);
+    assert.strictEqual((await explained(2, sequence)).status, 404);
+    assert.strictEqual((await explained(2, sequence + 1_000)).status, 200);
+    const shown = (at: number) =>
+      api.request(`/runs/${run.place.runId}/turns/2/exposure?at=${at}`, { token: ann.token });
+    assert.deepStrictEqual(
+      [(await shown(sequence)).status, (await shown(sequence + 1_000)).status],
+      [404, 200],
+    );
+  });
+});
+
+/** The newest event of the run once the log tells of so many turns. */
+const untilRecorded = async (runId: string, turns: number): Promise<Answer> => {
+  for (;;) {
+    const answer = await api.request(`/runs/${runId}/moments/999999999`, { token: ann.token });
+    if (answer.status === 200 && answer.body.run.turns === turns) return answer.body;
+    await new Promise((done) => setTimeout(done, 30));
+  }
+};
 
 const states = (run: Answer) => calls(run).map(({ callId, state }: Answer) => [callId, state]);
 

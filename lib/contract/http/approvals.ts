@@ -8,11 +8,12 @@ import {
   IdempotencyConflict,
   InvalidInput,
 } from "../errors.ts";
-import { AgentId, ApprovalRequestId, RunId } from "../ids.ts";
+import { AgentId, ApprovalRequestId, RunId, Sequence } from "../ids.ts";
 import { ApprovalState } from "../status.ts";
 import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../approval-views.ts";
 import { page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
+import { ApprovalsMoment } from "./moments.ts";
 import { pagingQuery } from "./paging.ts";
 import { readRefusals, runListRefusals } from "./refusals.ts";
 
@@ -31,6 +32,12 @@ export const approvalsGroup = HttpApiGroup.make("approvals")
       },
       success: page(ApprovalListItem),
       error: [...runListRefusals, InvalidInput],
+    }),
+    /** The queue as it was after an event of the tenant's log. */
+    HttpApiEndpoint.get("moment", "/approvals/moments/:sequence", {
+      params: { sequence: Sequence },
+      success: ApprovalsMoment,
+      error: [...readRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/approvals/:requestId", {
       params: requestId,

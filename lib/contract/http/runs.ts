@@ -87,18 +87,25 @@ export const runsGroup = HttpApiGroup.make("runs")
     }),
     HttpApiEndpoint.get("records", "/runs/:runId/records", {
       params: runId,
-      query: pagingQuery,
+      /** `at`: only what stood after that event of the log. */
+      query: { at: Schema.optionalKey(Sequence), ...pagingQuery },
       success: page(RecordView),
       error: [...runRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("exposure", "/runs/:runId/turns/:turn/exposure", {
       params: { ...runId, turn },
+      query: { at: Schema.optionalKey(Sequence) },
       success: ExposureView,
       error: runRefusals,
     }),
     HttpApiEndpoint.get("explainExposure", "/runs/:runId/exposure-explanation", {
       params: runId,
-      query: { tool: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)), turn },
+      /** `at`: as it could be told after that event of the log. */
+      query: {
+        tool: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)),
+        turn,
+        at: Schema.optionalKey(Sequence),
+      },
       success: ExposureExplanation,
       error: runRefusals,
     }),

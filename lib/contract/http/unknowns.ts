@@ -9,9 +9,10 @@ import {
   RunAlreadySettled,
   UnknownAlreadyResolved,
 } from "../errors.ts";
-import { RunId, UnknownId } from "../ids.ts";
+import { RunId, Sequence, UnknownId } from "../ids.ts";
 import { page, UnknownDetail, UnknownListItem } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
+import { UnknownsMoment } from "./moments.ts";
 import { pagingQuery } from "./paging.ts";
 import { readRefusals, runListRefusals } from "./refusals.ts";
 
@@ -29,6 +30,12 @@ export const unknownsGroup = HttpApiGroup.make("unknowns")
       },
       success: page(UnknownListItem),
       error: [...runListRefusals, InvalidInput],
+    }),
+    /** The queue as it was after an event of the tenant's log. */
+    HttpApiEndpoint.get("moment", "/unknowns/moments/:sequence", {
+      params: { sequence: Sequence },
+      success: UnknownsMoment,
+      error: [...readRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("get", "/unknowns/:unknownId", {
       params: unknownId,
