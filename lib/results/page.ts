@@ -46,7 +46,8 @@ export const pageOf = (
     ...(notice === undefined ? {} : { notice }),
   };
   // No offset is longer than the last one.
-  const empty = canonicalJson({ ...page, text: "", nextOffset: source.length });
+  // `null` takes as much as four digits.
+  const empty = canonicalJson({ ...page, text: "", nextOffset: Math.max(source.length, 1_000) });
   const wanted = Math.min(source.length, start + Math.max(1, length));
   const whole = parts(source, wanted) ? (wanted - 1 > start ? wanted - 1 : wanted + 1) : wanted;
   const fitting = fitForwards(source, start, maxBytes - utf8ByteLength(empty));
