@@ -3,6 +3,7 @@ import { Check, Clock, LoaderCircle, X } from "lucide-react";
 import dynamic from "next/dynamic";
 import { useEffect, useRef, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { LostAnswer } from "#components/feedback/lost-answer.tsx";
 import { localNow, useConsole } from "#components/shell/console-context.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
 import { useDecisionLock } from "#components/shell/live.tsx";
@@ -11,6 +12,13 @@ import { useNow } from "#components/shell/use-now.ts";
 import { Button } from "#components/ui/button.tsx";
 import { ApiFailure, isInDoubt } from "#lib/client/api-failure.ts";
 import type { ApprovalCard } from "#lib/client/approval-card.ts";
+import {
+  afterFailure,
+  commandToSend,
+  firstTryStands,
+  type Intention,
+  type SentCommand,
+} from "#lib/client/sent-command.ts";
 import type { ApprovalDetail } from "#lib/contract/approval-views.ts";
 import { pressedBy, type Pressing, type PressOutcome, pressOutcome } from "./press-guard.ts";
 import { type ApprovalCommand, useApprovalCommand } from "./use-approvals.ts";
@@ -68,15 +76,18 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
   const keyBefore = useKeyBefore();
   const [armedAt, setArmedAt] = useState<number>();
   /** The same id for the same intention, so that pressing again after a broken answer acts once. */
-  const lastId = useRef<{ readonly intention: string; readonly id: string }>(undefined);
+  const [sent, setSent] = useState<SentCommand>();
 
-  const send = (intention: string, make: (commandId: string) => ApprovalCommand): void => {
+  const send = (intention: Intention, make: (commandId: string) => ApprovalCommand): void => {
     if (command.isPending || lock !== undefined) return;
-    if (lastId.current?.intention !== intention)
-      lastId.current = { intention, id: api.newCommandId() };
-    command.mutate(make(lastId.current.id), {
-      onSuccess: (card) =>
-        announce(`${card.detail.toolName}: ${card.detail.state}, confirmed by the server`),
+    const sending = commandToSend(sent, intention, api.newCommandId);
+    setSent(sending);
+    command.mutate(make(sending.commandId), {
+      onSuccess: (card) => {
+        setSent(undefined);
+        announce(`${card.detail.toolName}: ${card.detail.state}, confirmed by the server`);
+      },
+      onError: (error) => setSent(afterFailure(sending, error)),
     });
   };
   const outcomeOf = (by: Pressing["by"], armed: number | undefined): PressOutcome =>
@@ -94,7 +105,8 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
     if (outcome === "ignored") return by === "keyboard" ? setArmedAt(undefined) : undefined;
     if (outcome === "armed") return setArmedAt(localNow());
     setArmedAt(undefined);
-    send(`approved ${JSON.stringify(detail.basis)}`, (commandId) => ({
+    const approving = { verb: "approve", reason: "", content: JSON.stringify(detail.basis) };
+    send(approving, (commandId) => ({
       kind: "decide",
       commandId,
       decision: "approved",
@@ -116,7 +128,7 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
   const armed = armedAt !== undefined;
   return (
     <div className="flex flex-col gap-2">
-      <Trouble command={command} />
+      <Trouble requestId={detail.requestId} command={command} sent={sent} />
       {panel === "deny" ? (
         <DenyForm
           card={card}
@@ -124,14 +136,17 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
           refusedSuggestion={refusedSuggestion(command.error)}
           onCancel={() => setPanel("none")}
           onDeny={(reason, suggestion) =>
-            send(`denied ${JSON.stringify([reason, suggestion])}`, (commandId) => ({
-              kind: "decide",
-              commandId,
-              decision: "denied",
-              parametersDigest: detail.content.parametersDigest,
-              reason,
-              ...(suggestion === undefined ? {} : { suggestion }),
-            }))
+            send(
+              { verb: "deny", reason, content: JSON.stringify([reason, suggestion]) },
+              (commandId) => ({
+                kind: "decide",
+                commandId,
+                decision: "denied",
+                parametersDigest: detail.content.parametersDigest,
+                reason,
+                ...(suggestion === undefined ? {} : { suggestion }),
+              }),
+            )
           }
         />
       ) : null}
@@ -140,12 +155,19 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
           busy={command.isPending || lock !== undefined}
           onCancel={() => setPanel("none")}
           onExtend={(seconds, reason) =>
-            send(`extended ${seconds} ${reason} ${detail.expiresAt}`, (commandId) => ({
-              kind: "extend",
-              commandId,
-              seconds,
-              reason,
-            }))
+            send(
+              {
+                verb: "extend",
+                reason,
+                content: JSON.stringify([seconds, reason, detail.expiresAt]),
+              },
+              (commandId) => ({
+                kind: "extend",
+                commandId,
+                seconds,
+                reason,
+              }),
+            )
           }
         />
       ) : null}
@@ -242,19 +264,26 @@ function Sending() {
 }
 
 /** What went wrong; where nobody can know whether the server acted, what it has stored by now. */
-function Trouble({ command }: { command: ReturnType<typeof useApprovalCommand> }) {
+function Trouble({
+  requestId,
+  command,
+  sent,
+}: {
+  requestId: string;
+  command: ReturnType<typeof useApprovalCommand>;
+  sent: SentCommand | undefined;
+}) {
+  const { api } = useConsole();
   if (!command.isError) return null;
-  if (isInDoubt(command.error)) {
+  const stands = firstTryStands(sent, command.error);
+  if (sent !== undefined && (stands || isInDoubt(command.error))) {
     return (
-      <div role="alert" className="tone-attention tone-wash tone-edge rounded-sm border p-2">
-        <p className="font-semibold">
-          No confirmation came back. The server has stored no decision of this call.
-        </p>
-        <p>
-          The card was read again just now and is still pending. Pressing again is safe: it is the
-          same command and acts once.
-        </p>
-      </div>
+      <LostAnswer
+        attempt={`${sent.commandId} ${command.submittedAt}`}
+        readTruth={async () => approvalTruth((await api.approval(requestId)).value)}
+        stands={stands}
+        said={sent.reason}
+      />
     );
   }
   if (refusedSuggestion(command.error) !== undefined) return null;
@@ -266,6 +295,11 @@ function Trouble({ command }: { command: ReturnType<typeof useApprovalCommand> }
     </>
   );
 }
+
+const approvalTruth = ({ decidedBy, expiresAt, state }: ApprovalDetail): string =>
+  state === "pending"
+    ? `no decision of this call${expiresAt === null ? "" : `; it expires at ${new Date(expiresAt).toISOString()}`}.`
+    : `${state}${decidedBy === null ? "" : ` by ${decidedBy}`}.`;
 
 /** What is different around a call whose approval was refused for it. */
 const changesOf = (error: unknown) =>

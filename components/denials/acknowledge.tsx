@@ -1,12 +1,8 @@
 "use client";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { useQueryClient } from "@tanstack/react-query";
+import { ConfirmWithReason } from "#components/feedback/confirm-with-reason.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { isAtLeast, useMe } from "#components/shell/me.ts";
-import { Button } from "#components/ui/button.tsx";
-import { Dialog } from "#components/ui/dialog.tsx";
-import { Field, TextArea } from "#components/ui/field.tsx";
 import type { DenialListItem } from "#lib/contract/views.ts";
 
 /** Takes note of a denial, in words that stay with it. */
@@ -14,56 +10,27 @@ export function Acknowledge({ row }: { row: DenialListItem }) {
   const { api } = useConsole();
   const me = useMe();
   const client = useQueryClient();
-  const [commandId, setCommandId] = useState<string>();
-  const [note, setNote] = useState("");
-  const acknowledge = useMutation({
-    mutationFn: (id: string) => api.acknowledgeDenial(row.denialId, id, { note: note.trim() }),
-    onSuccess: () => {
-      setCommandId(undefined);
-      return client.invalidateQueries({ queryKey: ["denials"] });
-    },
-  });
   if (!isAtLeast(me, "operator")) return null;
-  const empty = note.trim() === "";
   return (
-    <>
-      <Button onClick={() => setCommandId(api.newCommandId())}>Acknowledge…</Button>
-      <Dialog
-        open={commandId !== undefined}
-        onOpenChange={(open) => (open ? undefined : setCommandId(undefined))}
-        title={`Acknowledge the ${row.kind === "denial" ? "denial" : "failed check"} of ${row.toolName}?`}
-        description="It leaves the open list and keeps your note. Nothing runs again, and the run is not told."
-      >
-        <form
-          className="flex flex-col gap-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!empty && !acknowledge.isPending && commandId !== undefined)
-              acknowledge.mutate(commandId);
-          }}
-        >
-          {acknowledge.isError ? <ErrorPanel error={acknowledge.error} small /> : null}
-          <Field label="Note">
-            {(ids) => (
-              <TextArea
-                {...ids}
-                value={note}
-                rows={2}
-                maxLength={2_000}
-                onChange={(event) => setNote(event.target.value)}
-              />
-            )}
-          </Field>
-          <div className="flex gap-2">
-            <Button kind="primary" type="submit" disabled={empty || acknowledge.isPending}>
-              {acknowledge.isPending ? "Sending…" : "Acknowledge"}
-            </Button>
-            <Button kind="quiet" onClick={() => setCommandId(undefined)}>
-              Back
-            </Button>
-          </div>
-        </form>
-      </Dialog>
-    </>
+    <ConfirmWithReason
+      offered={row.acknowledgedAt === null}
+      title={`Acknowledge the ${row.kind === "denial" ? "denial" : "failed check"} of ${row.toolName}?`}
+      effect="It leaves the open list and keeps your note. Nothing runs again, and the run is not told."
+      label="Note"
+      confirm="Acknowledge"
+      leave="Back"
+      run={async (commandId, note) =>
+        void (await api.acknowledgeDenial(row.denialId, commandId, { note }))
+      }
+      readTruth={async () => acknowledgedTruth(await api.denial(row.denialId))}
+      onDone={() => client.invalidateQueries({ queryKey: ["denials"] })}
+    >
+      Acknowledge…
+    </ConfirmWithReason>
   );
 }
+
+const acknowledgedTruth = ({ acknowledgedAt, acknowledgedBy, note }: DenialListItem): string =>
+  acknowledgedAt === null
+    ? "it is still open."
+    : `${acknowledgedBy ?? "somebody"} acknowledged it: ${note ?? ""}`;

@@ -137,7 +137,7 @@ function Denial({ row }: { row: DenialListItem }) {
           </p>
         )}
       </div>
-      {row.acknowledgedAt === null ? <Acknowledge row={row} /> : null}
+      <Acknowledge row={row} />
     </li>
   );
 }

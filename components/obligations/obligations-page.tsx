@@ -2,20 +2,24 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { AlarmClock, CircleAlert, CircleCheck, Clock } from "lucide-react";
 import Link from "next/link";
+import { useEffect, useRef } from "react";
 import { ConfirmWithReason } from "#components/feedback/confirm-with-reason.tsx";
 import { Empty } from "#components/feedback/empty.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { isAtLeast, useMe } from "#components/shell/me.ts";
 import { PagedList } from "#components/shell/paged-list.tsx";
+import { useNow } from "#components/shell/use-now.ts";
 import { usePages } from "#components/shell/use-pages.ts";
 import { StatusBadge } from "#components/status/status-badge.tsx";
 import type { StatusLook } from "#components/status/tone.ts";
-import { cappedText, countOf } from "#components/ui/durations.ts";
+import { cappedText, countOf, secondsText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { Age, At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
+import { steeringTruth } from "#lib/client/steering-truth.ts";
 import type { ObligationView } from "#lib/contract/views.ts";
+import { momentsPassed, obligationAt } from "./obligation-time.ts";
 
 const severityLook: Record<ObligationView["severity"], StatusLook> = {
   ok: { tone: "neutral", icon: CircleCheck, word: "in time", fill: "fill-outline" },
@@ -39,6 +43,8 @@ export function ObligationsPage() {
   const { query, rows, count } = usePages(keys.obligations({}), (cursor, signal) =>
     api.obligations({ limit: 100, cursor }, signal),
   );
+  const now = useNow();
+  useReadWhenTimeSaysSo(rows, now);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <PageHeader
@@ -65,43 +71,45 @@ export function ObligationsPage() {
         >
           {(items) => (
             <ul aria-label="Obligations">
-              {items.map((row) => (
-                <li
-                  key={row.submissionId}
-                  className="grid gap-x-4 border-b border-line px-4 py-2 md:grid-cols-[100px_minmax(0,1fr)_120px]"
-                >
-                  <StatusBadge look={severityLook[row.severity]} />
-                  <div className="min-w-0">
-                    <p className="truncate">
+              {items
+                .map((stored) => obligationAt(stored, now))
+                .map((row) => (
+                  <li
+                    key={row.submissionId}
+                    className="grid gap-x-4 border-b border-line px-4 py-2 md:grid-cols-[100px_minmax(0,1fr)_120px]"
+                  >
+                    <StatusBadge look={severityLook[row.severity]} />
+                    <div className="min-w-0">
+                      <p className="truncate">
+                        <Link
+                          href={`/runs/${encodeURIComponent(row.runId)}`}
+                          className="font-medium hover:underline"
+                        >
+                          <VisibleText text={row.title === "" ? "untitled" : row.title} line />
+                        </Link>
+                      </p>
+                      <p className="text-table">
+                        Blocked: {blockerText[row.blocker]}.{" "}
+                        <span className="text-soft">
+                          <VisibleText text={row.explanation} />
+                        </span>
+                      </p>
+                      <Wake row={row} now={now} />
+                    </div>
+                    <p className="text-table text-soft md:text-right">
+                      <Age at={row.since} />
+                      <br />
+                      {countOf(row.attempts, "attempt")}
+                      <br />
                       <Link
-                        href={`/runs/${encodeURIComponent(row.runId)}`}
-                        className="font-medium hover:underline"
+                        href={`/runs/${encodeURIComponent(row.runId)}?view=attempts`}
+                        className="underline underline-offset-2"
                       >
-                        <VisibleText text={row.title === "" ? "untitled" : row.title} line />
+                        explain
                       </Link>
                     </p>
-                    <p className="text-table">
-                      Blocked: {blockerText[row.blocker]}.{" "}
-                      <span className="text-soft">
-                        <VisibleText text={row.explanation} />
-                      </span>
-                    </p>
-                    {row.dueAt === null ? null : <Wake row={row} dueAt={row.dueAt} />}
-                  </div>
-                  <p className="text-table text-soft md:text-right">
-                    <Age at={row.since} />
-                    <br />
-                    {countOf(row.attempts, "attempt")}
-                    <br />
-                    <Link
-                      href={`/runs/${encodeURIComponent(row.runId)}?view=attempts`}
-                      className="underline underline-offset-2"
-                    >
-                      explain
-                    </Link>
-                  </p>
-                </li>
-              ))}
+                  </li>
+                ))}
             </ul>
           )}
         </PagedList>
@@ -110,29 +118,53 @@ export function ObligationsPage() {
   );
 }
 
+/** Reads the list again whenever a row has come to a moment after which it says something else. */
+function useReadWhenTimeSaysSo(rows: ReadonlyArray<ObligationView>, now: number): void {
+  const client = useQueryClient();
+  const passed = momentsPassed(rows, now);
+  const before = useRef({ rows, passed });
+  useEffect(() => {
+    const { passed: known, rows: same } = before.current;
+    before.current = { rows, passed };
+    // Rows that were just read say already what their moments have made of them.
+    if (rows === same && passed > known)
+      void client.invalidateQueries({ queryKey: ["obligations"] });
+  }, [client, passed, rows]);
+}
+
 /** A run that backs off: when it is due, and the button that does not wait for that. */
-function Wake({ row, dueAt }: { row: ObligationView; dueAt: number }) {
+function Wake({ row, now }: { row: ObligationView & { readonly isDue: boolean }; now: number }) {
   const { api } = useConsole();
   const client = useQueryClient();
   const me = useMe();
+  const { dueAt, isDue, runId } = row;
   return (
-    <p className="mt-1 flex flex-wrap items-center gap-2 text-table text-soft">
-      <span>
-        Next attempt at <At at={dueAt} timeOnly />.
-      </span>
+    <div className="flex flex-wrap items-center gap-2 text-table text-soft">
+      {dueAt === null ? null : (
+        <span className="mt-1">
+          {isDue ? (
+            "Its next attempt is due now."
+          ) : (
+            <>
+              Next attempt in <span className="mono">{secondsText(dueAt - now)}</span>, at{" "}
+              <At at={dueAt} timeOnly />.
+            </>
+          )}
+        </span>
+      )}
       {isAtLeast(me, "operator") ? (
         <ConfirmWithReason
+          offered={(dueAt !== null && !isDue) || row.blocker === "held"}
           title="Wake this run?"
           effect="The next attempt starts now instead of at its time."
           confirm="Wake it"
-          run={async (commandId, reason) => {
-            await api.wakeRun(row.runId, commandId, { reason });
-            await client.invalidateQueries({ queryKey: ["obligations"] });
-          }}
+          run={async (commandId, reason) => void (await api.wakeRun(runId, commandId, { reason }))}
+          readTruth={async () => steeringTruth(await api.explainRun(runId))}
+          onDone={() => client.invalidateQueries({ queryKey: ["obligations"] })}
         >
           <AlarmClock aria-hidden size={15} /> Wake…
         </ConfirmWithReason>
       ) : null}
-    </p>
+    </div>
   );
 }

@@ -1,93 +1,47 @@
 "use client";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { CircleStop } from "lucide-react";
-import { useState } from "react";
-import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { ConfirmWithReason } from "#components/feedback/confirm-with-reason.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
-import { useDecisionLock } from "#components/shell/live.tsx";
-import { Button } from "#components/ui/button.tsx";
-import { Dialog } from "#components/ui/dialog.tsx";
-import { Field, TextArea } from "#components/ui/field.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import { callsOf } from "#lib/client/run-snapshot.ts";
 import type { RunDetail } from "#lib/contract/views.ts";
 
-/** Asks once, states the effect, and sends the same command id however often it is pressed (C062). */
+/** Ends a run for good; who asked for it stands in its place until it has. */
 export function AbortRun({ detail }: { detail: RunDetail }) {
   const { api } = useConsole();
   const client = useQueryClient();
-  const lock = useDecisionLock();
-  const [open, setOpen] = useState(false);
-  const [reason, setReason] = useState("");
-  const [commandId, setCommandId] = useState("");
-  const abort = useMutation({
-    mutationFn: () => api.abortRun(detail.runId, commandId, { reason: reason.trim() }),
-    onSuccess: () => setOpen(false),
-    onSettled: () => client.invalidateQueries({ queryKey: keys.run(detail.runId) }),
-  });
-  if (detail.abort !== null) {
-    return (
-      <span className="text-attention">
-        abort requested by <VisibleText text={detail.abort.actor.name} line />
-      </span>
-    );
-  }
-  const empty = reason.trim() === "";
+  const { abort, runId, settledAt } = detail;
   return (
     <>
-      <Button
+      {abort !== null && settledAt === null ? (
+        <span className="text-attention">
+          abort requested by <VisibleText text={abort.actor.name} line />
+        </span>
+      ) : null}
+      <ConfirmWithReason
+        offered={abort === null && settledAt === null}
         kind="danger"
-        onClick={() => {
-          setCommandId(api.newCommandId());
-          setOpen(true);
-        }}
+        title="Abort this run?"
+        effect={effect(detail)}
+        label="Reason, kept in the record and the audit"
+        confirm="Abort the run"
+        leave="Keep it running"
+        run={async (commandId, reason) => void (await api.abortRun(runId, commandId, { reason }))}
+        readTruth={async () => abortTruth(await api.run(runId))}
+        onDone={() => client.invalidateQueries({ queryKey: keys.run(runId) })}
       >
         <CircleStop aria-hidden size={15} /> Abort…
-      </Button>
-      <Dialog
-        open={open}
-        onOpenChange={setOpen}
-        title="Abort this run?"
-        description={effect(detail)}
-      >
-        <form
-          className="flex flex-col gap-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!empty && !abort.isPending && lock === undefined) abort.mutate();
-          }}
-        >
-          {abort.isError ? <ErrorPanel error={abort.error} small /> : null}
-          <Field label="Reason, kept in the record and the audit">
-            {(ids) => (
-              <TextArea
-                {...ids}
-                value={reason}
-                maxLength={2_000}
-                rows={2}
-                onChange={(event) => setReason(event.target.value)}
-              />
-            )}
-          </Field>
-          <div className="flex items-center gap-2">
-            <Button
-              kind="danger"
-              type="submit"
-              disabled={empty || abort.isPending || lock !== undefined}
-            >
-              {abort.isPending ? "Sending…" : "Abort the run"}
-            </Button>
-            <Button kind="quiet" onClick={() => setOpen(false)}>
-              Keep it running
-            </Button>
-            {lock === undefined ? null : <span className="text-soft">{lock}</span>}
-          </div>
-        </form>
-      </Dialog>
+      </ConfirmWithReason>
     </>
   );
 }
+
+const abortTruth = ({ abort, state }: RunDetail): string =>
+  abort === null
+    ? `the run is ${state}, and nobody has asked to abort it.`
+    : `the run is ${state}; ${abort.actor.name} asked to abort it: ${abort.reason}`;
 
 /** What aborting does to this very run. */
 const effect = (detail: RunDetail): string => {

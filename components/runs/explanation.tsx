@@ -11,19 +11,24 @@ import { Fact, Facts } from "#components/ui/facts.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
+import { steeringTruth } from "#lib/client/steering-truth.ts";
 import type { RunDetail, RunExplanation } from "#lib/contract/views.ts";
 import { Attempts } from "./attempts.tsx";
 
+/** How often what is due is looked at again until it has begun. */
 const againEveryMillis = 5_000;
 
 /** Why the run is where it is, what comes next, what an operator could do, and every recovery decision (OP-12). */
 export function Explanation({ detail }: { detail: RunDetail }) {
-  const { api } = useConsole();
+  const { api, clock } = useConsole();
   const explained = useQuery({
     queryKey: keys.runExplanation(detail.runId),
     queryFn: ({ signal }) => api.explainRun(detail.runId, signal),
-    // An attempt that is put off makes no event: nothing else would say that it can be woken by now.
-    refetchInterval: detail.settledAt === null ? againEveryMillis : false,
+    // That an attempt is due by now makes no event: time says it, the server's.
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || data.nextAt === null || detail.settledAt !== null
+        ? false
+        : Math.max(againEveryMillis, data.nextAt - clock.now()),
   });
   return (
     <QueryStates query={explained} loading={<SkeletonRows rows={6} label="the explanation" />}>
@@ -75,36 +80,35 @@ function Steer({ explanation }: { explanation: RunExplanation }) {
     await client.invalidateQueries({ queryKey: keys.run(runId) });
     await client.invalidateQueries({ queryKey: ["obligations"] });
   };
+  const readTruth = async (): Promise<string> => steeringTruth(await api.explainRun(runId));
   return (
     <div className="mt-3 flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        {wake.possible ? (
-          <ConfirmWithReason
-            title="Wake this run?"
-            effect={wake.effect}
-            confirm="Wake it"
-            run={async (commandId, reason) => {
-              await api.wakeRun(runId, commandId, { reason });
-              await reread();
-            }}
-          >
-            <AlarmClock aria-hidden size={15} /> Wake…
-          </ConfirmWithReason>
-        ) : null}
-        {retry.possible ? (
-          <ConfirmWithReason
-            title="Retry this run?"
-            effect={retry.effect}
-            confirm="Retry it"
-            run={async (commandId, reason) => {
-              const made = await api.retryRun(runId, commandId, { reason });
-              await reread();
-              if (made.runId !== runId) router.push(`/runs/${encodeURIComponent(made.runId)}`);
-            }}
-          >
-            <RotateCw aria-hidden size={15} /> Retry…
-          </ConfirmWithReason>
-        ) : null}
+        <ConfirmWithReason
+          offered={wake.possible}
+          title="Wake this run?"
+          effect={wake.effect}
+          confirm="Wake it"
+          run={async (commandId, reason) => void (await api.wakeRun(runId, commandId, { reason }))}
+          readTruth={readTruth}
+          onDone={reread}
+        >
+          <AlarmClock aria-hidden size={15} /> Wake…
+        </ConfirmWithReason>
+        <ConfirmWithReason
+          offered={retry.possible}
+          title="Retry this run?"
+          effect={retry.effect}
+          confirm="Retry it"
+          run={async (commandId, reason) => {
+            const made = await api.retryRun(runId, commandId, { reason });
+            if (made.runId !== runId) router.push(`/runs/${encodeURIComponent(made.runId)}`);
+          }}
+          readTruth={readTruth}
+          onDone={reread}
+        >
+          <RotateCw aria-hidden size={15} /> Retry…
+        </ConfirmWithReason>
       </div>
       {wake.possible ? null : <p className="text-table text-soft">Waking: {wake.effect}</p>}
       {retry.possible ? null : <p className="text-table text-soft">Retrying: {retry.effect}</p>}

@@ -13,8 +13,6 @@ import { AbortRun } from "./abort-run.tsx";
 import { LookBack, usePast } from "./past.tsx";
 import { ProofPack } from "./proof-pack.tsx";
 
-const settled = (detail: RunDetail): boolean => detail.settledAt !== null;
-
 /** What the run is, where it stands and what it has used. */
 export function RunHeader({ detail }: { detail: RunDetail }) {
   const me = useMe();
@@ -32,9 +30,7 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
           <span className="ml-auto flex items-center gap-2">
             {!isPast && isAtLeast(me, "operator") ? <ProofPack runId={detail.runId} /> : null}
             <LookBack asOf={detail.asOf} />
-            {!isPast && !settled(detail) && isAtLeast(me, "operator") ? (
-              <AbortRun detail={detail} />
-            ) : null}
+            {!isPast && isAtLeast(me, "operator") ? <AbortRun detail={detail} /> : null}
           </span>
         </>
       }
@@ -47,6 +43,7 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
         <li>
           agent{" "}
           <Link
+            prefetch={false}
             href={`/agents?agent=${encodeURIComponent(detail.agentId)}`}
             className="text-ink underline underline-offset-2"
           >
@@ -56,11 +53,13 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
         <li>
           thread{" "}
           <Link
+            prefetch={false}
             href={`/runs?threadId=${encodeURIComponent(detail.threadId)}`}
             className="mono text-ink underline underline-offset-2"
           >
             {detail.threadId.slice(0, 12)}
           </Link>
+          <CopyButton text={detail.threadId} what="the thread id" />
         </li>
         <li>
           by <VisibleText text={detail.requester} line />

@@ -1,7 +1,8 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { LostAnswer } from "#components/feedback/lost-answer.tsx";
 import { type EditedJson, JsonEditor } from "#components/json/json-editor.tsx";
 import { JsonValue } from "#components/json/json-value.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
@@ -11,6 +12,12 @@ import { Button } from "#components/ui/button.tsx";
 import { Field, TextArea } from "#components/ui/field.tsx";
 import { ApiFailure } from "#lib/client/api-failure.ts";
 import { keys } from "#lib/client/query-keys.ts";
+import {
+  afterFailure,
+  commandToSend,
+  firstTryStands,
+  type SentCommand,
+} from "#lib/client/sent-command.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import type { ResolutionKind } from "#lib/contract/status.ts";
 import type { UnknownDetail } from "#lib/contract/views.ts";
@@ -64,7 +71,7 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
   const [reason, setReason] = useState("");
   const [evidence, setEvidence] = useState("");
   const [armed, setArmed] = useState(false);
-  const sent = useRef<{ readonly content: string; readonly id: string }>(undefined);
+  const [sent, setSent] = useState<SentCommand>();
 
   const offered: ReadonlyArray<ResolutionKind> = detail.afterSettlement ? settledKinds : kinds;
   const effectOf = (one: ResolutionKind): string =>
@@ -77,12 +84,9 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
     (parsed === undefined || parsed._tag === "Success");
 
   const resolve = useMutation({
-    mutationFn: async () => {
+    mutationFn: async ({ commandId }: SentCommand) => {
       if (kind === undefined) throw new Error("nothing was chosen");
-      const content = JSON.stringify([kind, result.text, failure, reason, evidence]);
-      // The same content keeps its command id: pressing again after a broken answer acts once.
-      if (sent.current?.content !== content) sent.current = { content, id: api.newCommandId() };
-      return api.resolveUnknown(detail.unknownId, sent.current.id, {
+      return api.resolveUnknown(detail.unknownId, commandId, {
         resolution: kind,
         parametersDigest: detail.parametersDigest,
         reason: reason.trim(),
@@ -90,6 +94,8 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
         ...(parsed?._tag === "Success" ? { result: parsed.success, isFailure: failure } : {}),
       });
     },
+    onMutate: (command) => setSent(command),
+    onError: (error, command) => setSent(afterFailure(command, error)),
     onSettled: async () => {
       setArmed(false);
       await client.invalidateQueries({ queryKey: keys.unknown(detail.unknownId) });
@@ -97,6 +103,7 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
     },
   });
 
+  const stands = resolve.isError && firstTryStands(sent, resolve.error);
   if (!isAtLeast(me, "operator")) {
     return <p className="text-soft">Resolving needs the role operator; yours is {me.role}.</p>;
   }
@@ -112,8 +119,15 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
       onSubmit={(event) => {
         event.preventDefault();
         if (!complete || resolve.isPending || lock !== undefined) return;
-        if (armed) resolve.mutate();
-        else setArmed(true);
+        if (!armed) return setArmed(true);
+        const content = JSON.stringify([kind, result.text, failure, reason, evidence]);
+        resolve.mutate(
+          commandToSend(
+            sent,
+            { verb: "resolve", reason: reason.trim(), content },
+            api.newCommandId,
+          ),
+        );
       }}
     >
       <fieldset className="flex flex-col gap-1">
@@ -189,7 +203,15 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
           />
         )}
       </Field>
-      {resolve.isError && refusedResult(resolve.error) === undefined ? (
+      {resolve.isError && sent?.inDoubt === true ? (
+        <LostAnswer
+          attempt={`${sent.commandId} ${resolve.submittedAt}`}
+          readTruth={async () => resolutionTruth((await api.unknown(detail.unknownId)).value)}
+          stands={stands}
+          said={sent.reason}
+        />
+      ) : null}
+      {resolve.isError && !stands && refusedResult(resolve.error) === undefined ? (
         <ErrorPanel error={resolve.error} small />
       ) : null}
       <div className="flex flex-wrap items-center gap-2">
@@ -210,3 +232,8 @@ export function ResolveForm({ detail }: { detail: UnknownDetail }) {
     </form>
   );
 }
+
+const resolutionTruth = ({ resolution }: UnknownDetail): string =>
+  resolution === null
+    ? "the effect is still in doubt."
+    : `${resolution.actor.name} resolved it as ${resolution.kind}: ${resolution.reason}`;

@@ -29,38 +29,59 @@ const withDetail = (snapshot: RunSnapshot, change: Partial<RunDetail>): RunSnaps
   detail: { ...snapshot.detail, ...change },
 });
 
+/** The call of an event changed in its place; every other turn and call stays the object it was. */
 const changeCall = (
   snapshot: RunSnapshot,
   event: Pick<CallEvent, "turn" | "callId">,
-  change: Partial<InnerCallView>,
-): RunSnapshot =>
-  withDetail(snapshot, {
-    turnViews: snapshot.detail.turnViews.map((turn) =>
-      turn.turn === event.turn
-        ? {
-            ...turn,
-            calls: turn.calls.map((call) => changed(call, event.callId, change)),
-          }
-        : turn,
-    ),
+  change: Partial<InnerCallView> | ((call: InnerCallView) => Partial<InnerCallView>),
+): RunSnapshot => {
+  const { turnViews } = snapshot.detail;
+  const at = turnViews.findLastIndex((turn) => turn.turn === event.turn);
+  const turn = turnViews[at];
+  if (turn === undefined) return snapshot;
+  const place = turn.calls.findIndex(
+    (call) =>
+      call.callId === event.callId || call.inner?.some((one) => one.callId === event.callId),
+  );
+  const call = turn.calls[place];
+  if (call === undefined) return snapshot;
+  return withDetail(snapshot, {
+    turnViews: turnViews.with(at, {
+      ...turn,
+      calls: turn.calls.with(place, changed(call, event.callId, change)),
+    }),
   });
+};
+
+const after = <Call extends InnerCallView>(
+  call: Call,
+  change: Parameters<typeof changed>[2],
+): Call => ({ ...call, ...(typeof change === "function" ? change(call) : change) });
 
 /** The call itself, or the one with this id among those that its program made. */
 const changed = (
   call: ToolCallView,
   callId: CallEvent["callId"],
-  change: Partial<InnerCallView>,
+  change: Partial<InnerCallView> | ((call: InnerCallView) => Partial<InnerCallView>),
 ): ToolCallView =>
-  call.callId === callId
-    ? { ...call, ...change }
-    : call.inner?.some((inner) => inner.callId === callId)
-      ? {
-          ...call,
-          inner: call.inner.map((inner) =>
-            inner.callId === callId ? { ...inner, ...change } : inner,
-          ),
-        }
-      : call;
+  call.callId === callId || call.inner === undefined
+    ? after(call, change)
+    : {
+        ...call,
+        inner: call.inner.map((inner) => (inner.callId === callId ? after(inner, change) : inner)),
+      };
+
+/** The first result of a step is the one; a replay of its event adds nothing. */
+const addStep = (
+  snapshot: RunSnapshot,
+  { attempt, name, result, ...event }: EventOf<"StepRecorded">,
+  recordedAt: number,
+): RunSnapshot =>
+  changeCall(snapshot, event, ({ steps = [] }) =>
+    steps.some((step) => step.name === name)
+      ? {}
+      : { steps: [...steps, { name, result, attempt, recordedAt }] },
+  );
 
 /** Puts a call under the one that made it; a parent that is not known yet comes with the next read. */
 const addInner = (
@@ -238,6 +259,8 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
       return recordTurn(snapshot, event, at);
     case "ToolCallDeclared":
       return addCall(snapshot, event, at);
+    case "StepRecorded":
+      return addStep(snapshot, event, at);
     case "ToolCallStarted":
       return changeCall(snapshot, event, { state: "running", startedAt: at });
     case "ToolProgress":
@@ -330,6 +353,9 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
         { ...snapshot, asking: null },
         { state: "aborted", finishReason: "aborted", settledAt: at },
       );
+    // When the next attempt is due stands in the run's explanation and among what is owed.
+    case "AttemptPutOff":
+    case "RunWoken":
     case "ApprovalCounted":
     case "ApprovalLookedAt":
     case "ApprovalExtended":

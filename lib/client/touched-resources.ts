@@ -36,6 +36,9 @@ const touched: Record<RunEventKind, ReadonlyArray<Resource>> = {
   RunQueued: [...row, "counts", "obligations"],
   RunStarted: row,
   AttemptStarted: [...row, "obligations"],
+  // Both move the time of the next attempt, which only the run's explanation and what is owed show.
+  AttemptPutOff: ["run", "obligations"],
+  RunWoken: ["run", "obligations", "audit"],
   // Progress and text are live only: reading again would bring nothing.
   ModelRequested: [],
   ModelText: [],
@@ -43,6 +46,7 @@ const touched: Record<RunEventKind, ReadonlyArray<Resource>> = {
   TurnRecorded: [...row, "records"],
   ToolCallDeclared: row,
   ToolCallStarted: moved,
+  StepRecorded: ["run", "records"],
   ToolCallSucceeded: [...moved, "records"],
   ToolCallFailed: [...moved, "records", "diagnostics"],
   ToolCallDenied: denied,

@@ -54,6 +54,13 @@ const AttemptStarted = Schema.TaggedStruct("AttemptStarted", {
   decision: RecoveryDecision,
   explanation: Schema.String,
 });
+/** An attempt ended without a record of its own: the next one is due at `dueAt`, by itself. */
+const AttemptPutOff = Schema.TaggedStruct("AttemptPutOff", {
+  reason: Schema.String,
+  dueAt: EpochMillis,
+});
+/** An operator made the next attempt due at once. */
+const RunWoken = Schema.TaggedStruct("RunWoken", { actor: Actor });
 const ModelRequested = Schema.TaggedStruct("ModelRequested", { turn: Schema.Int });
 const ModelText = Schema.TaggedStruct("ModelText", { turn: Schema.Int, text: Schema.String });
 const TurnRecorded = Schema.TaggedStruct("TurnRecorded", {
@@ -78,6 +85,13 @@ const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
   ...call,
   attempt: Schema.Int,
   parentCallId: Schema.optionalKey(ToolCallId),
+});
+/** A named step of a call's own work has given its result, which every later attempt is given again (DU-18). */
+const StepRecorded = Schema.TaggedStruct("StepRecorded", {
+  ...call,
+  name: Schema.String,
+  result: Schema.Json,
+  attempt: Schema.Int,
 });
 const ToolProgress = Schema.TaggedStruct("ToolProgress", {
   ...call,
@@ -205,11 +219,14 @@ const kinds = [
   RunQueued,
   RunStarted,
   AttemptStarted,
+  AttemptPutOff,
+  RunWoken,
   ModelRequested,
   ModelText,
   TurnRecorded,
   ToolCallDeclared,
   ToolCallStarted,
+  StepRecorded,
   ToolProgress,
   ToolCallSucceeded,
   ToolCallFailed,

@@ -91,6 +91,15 @@ export const RunListItem = Schema.Struct({
 });
 export type RunListItem = typeof RunListItem.Type;
 
+/** A named step that a call's own work took; its result is given again to every later attempt (DU-18). */
+export const StepView = Schema.Struct({
+  name: Schema.String,
+  result: Schema.Json,
+  attempt: Schema.Int,
+  recordedAt: EpochMillis,
+});
+export type StepView = typeof StepView.Type;
+
 const callFields = {
   turn: Schema.Int,
   index: Schema.Int,
@@ -120,6 +129,8 @@ const callFields = {
   decidedAt: Schema.NullOr(EpochMillis),
   startedAt: Schema.NullOr(EpochMillis),
   endedAt: Schema.NullOr(EpochMillis),
+  /** In the order in which they were recorded; absent where there are none. */
+  steps: Schema.optionalKey(Schema.Array(StepView)),
 };
 
 /** A call that a program made inside another; `index` is its number there, from 0 (CM-02). */
@@ -165,6 +176,8 @@ export const RunDetail = Schema.Struct({
   modelId: Schema.NullOr(Schema.String),
   abort: Schema.NullOr(Schema.Struct({ actor: Actor, reason: Schema.String, at: EpochMillis })),
   attempts: Schema.Array(AttemptView),
+  /** The first turn, where it is not among `turnViews`: what the page shows before any other turn is read. */
+  opening: Schema.Array(TurnView),
   /** The newest turns, in order; `earlier` counts what comes before them and is read ten turns at a time. */
   turnViews: Schema.Array(TurnView),
   earlier: Schema.Struct({ turns: Schema.Int, calls: Schema.Int }),

@@ -238,8 +238,17 @@ const eventsByKind: EventsOf = {
       ...(record.parentCallId === undefined ? {} : { parentCallId: record.parentCallId }),
     },
   ],
-  // Part of the call's own work: the records show it, the run's picture is about calls.
-  StepRecorded: () => [],
+  StepRecorded: (record) => [
+    {
+      _tag: "StepRecorded",
+      turn: record.turn,
+      callId: record.callId,
+      toolName: record.toolName,
+      name: record.name,
+      result: cutValue(record.result),
+      attempt: record.attempt,
+    },
+  ],
   ToolCallSettled: (record) => [settledCall(record)],
   ToolCallUnknown: (record) => [
     {

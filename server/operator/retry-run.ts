@@ -11,12 +11,13 @@ import { RetryRefused } from "#lib/contract/errors.ts";
 import type { RunId } from "#lib/contract/ids.ts";
 import { RetryReceipt } from "#lib/contract/views.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
+import { announce } from "#server/postgres/announce.ts";
 import { transaction } from "#server/postgres/Database.ts";
 import { judgeRetry } from "#server/views/explain-run.ts";
 import { readRunToExplain } from "#server/views/run-explanation.ts";
 import { actForTenant, decodeRows, orStoreUnavailable } from "#server/views/snapshot.ts";
 import { lockSubmission } from "./lock-submission.ts";
-import { type Change, type Operator, runCommand } from "./run-command.ts";
+import { actorOf, type Change, type Operator, runCommand } from "./run-command.ts";
 
 type Locked = Effect.Success<ReturnType<typeof lockSubmission>>;
 
@@ -48,7 +49,12 @@ const attemptNow = Effect.fnUntraced(function* (operator: Operator, runId: RunId
   yield* sql`
     UPDATE submissions SET due_at = clock_timestamp(), lost_attempts = 0
     WHERE tenant_id = ${operator.tenantId} AND run_id = ${runId} AND state = 'ready'`;
-  return { kind: "new-attempt", runId, threadId: locked.threadId } as const;
+  const { threadId, agentId } = locked;
+  yield* announce(
+    { tenantId: operator.tenantId, agentId, threadId, runId },
+    { _tag: "RunWoken", actor: actorOf(operator) },
+  );
+  return { kind: "new-attempt", runId, threadId } as const;
 });
 
 const change = (operator: Operator, runId: RunId) =>

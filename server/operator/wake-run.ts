@@ -4,16 +4,17 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { WakeRun } from "#lib/contract/commands.ts";
 import { RunAlreadySettled, WakeRefused } from "#lib/contract/errors.ts";
 import type { RunId } from "#lib/contract/ids.ts";
+import { announce } from "#server/postgres/announce.ts";
 import { judgeWake } from "#server/views/explain-run.ts";
 import { readRunToExplain } from "#server/views/run-explanation.ts";
 import { lockSubmission } from "./lock-submission.ts";
-import { type Change, type Operator, runCommand } from "./run-command.ts";
+import { actorOf, type Change, type Operator, runCommand } from "./run-command.ts";
 
 const change = (operator: Operator, runId: RunId) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient;
     const { tenantId } = operator;
-    const { threadId } = yield* lockSubmission(tenantId, runId);
+    const { threadId, agentId } = yield* lockSubmission(tenantId, runId);
     const run = yield* readRunToExplain(tenantId, runId);
     const verdict = judgeWake(run);
     if (run.submission === "settled")
@@ -24,6 +25,10 @@ const change = (operator: Operator, runId: RunId) =>
       UPDATE submissions SET due_at = clock_timestamp()
       WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND state = 'ready'
         AND due_at > clock_timestamp()`;
+    yield* announce(
+      { tenantId, agentId, threadId, runId },
+      { _tag: "RunWoken", actor: actorOf(operator) },
+    );
     return {
       runId,
       before: { state: run.submission, dueAt: run.dueAt },

@@ -8,12 +8,21 @@ import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { IdempotencyConflict } from "#lib/contract/errors.ts";
-import { AgentId, Digest, RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
+import {
+  AgentId,
+  Digest,
+  EpochMillis,
+  RunId,
+  SubmissionId,
+  TenantId,
+  ThreadId,
+} from "#lib/contract/ids.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import { AbortRequested, Actor } from "#lib/contract/records.ts";
 import { SubmissionLedger, type AdmitRequest, type Claim } from "#lib/durable/SubmissionLedger.ts";
 import type { StoreError } from "#lib/durable/StoreError.ts";
+import { announce } from "#server/postgres/announce.ts";
 import { columnName, columnText, Int8, JsonText } from "#server/postgres/columns.ts";
 import { transaction, transition } from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
@@ -72,6 +81,14 @@ const AbortedRow = Schema.Struct({
   requester_id: Schema.String,
   requester_name: Schema.String,
   abort: JsonText(AbortRequested),
+});
+
+const PutOffRow = Schema.Struct({
+  agent_id: AgentId,
+  thread_id: ThreadId,
+  run_id: RunId,
+  postponed_reason: Schema.String,
+  due_at: EpochMillis,
 });
 
 const DueRow = Schema.Struct({ tenant_id: TenantId, thread_id: ThreadId });
@@ -201,19 +218,42 @@ const make = Effect.gen(function* () {
     });
   });
 
+  const dueMillis = sql.literal("trunc(extract(epoch FROM s.due_at) * 1000)::float8");
+  const decodePutOff = Schema.decodeUnknownEffect(Schema.Array(PutOffRow));
+  /** Whoever looks at what is owed learns of the new time exactly when it is committed. */
+  const announcePutOff = Effect.fnUntraced(function* (
+    tenantId: TenantId,
+    rows: ReadonlyArray<object>,
+  ) {
+    for (const row of yield* decodePutOff(rows))
+      yield* announce(
+        { tenantId, agentId: row.agent_id, threadId: row.thread_id, runId: row.run_id },
+        { _tag: "AttemptPutOff", reason: row.postponed_reason, dueAt: row.due_at },
+      );
+  });
+
   // The reads are part of the claim's transaction: a claim whose answer cannot be given is not made (PG-08).
   const claim = Effect.fn("SubmissionLedger.claim")(function* (request: Request<"claim">) {
     const place = yield* Ref.make<ClaimPlace | undefined>(undefined);
     const putOff = Effect.fnUntraced(function* (error: StoreError) {
       const taken = yield* Ref.get(place);
       if (error.retryable || taken === undefined) return;
+      const reason = columnText(error.message, 500);
       yield* sql`SELECT submission_put_off(${request.tenantId}, ${request.threadId},
-        ${taken.submission_id}, ${taken.epoch}::bigint, ${columnText(error.message, 500)})`;
+        ${taken.submission_id}, ${taken.epoch}::bigint, ${reason})`;
+      // The epoch is the claim's own only when the fence held and it was put off.
+      yield* announcePutOff(
+        request.tenantId,
+        yield* sql`SELECT s.agent_id, s.thread_id, s.run_id, s.postponed_reason, ${dueMillis} AS due_at
+          FROM submissions s JOIN threads t ON t.tenant_id = s.tenant_id AND t.thread_id = s.thread_id
+          WHERE s.tenant_id = ${request.tenantId} AND s.submission_id = ${taken.submission_id}
+            AND s.state = 'ready' AND s.postponed_reason = ${reason} AND t.epoch = ${taken.epoch}::bigint`,
+      );
     });
     return yield* withSql(transaction("SubmissionLedger.claim", claimHead(request, place))).pipe(
       // Whoever asked hears why it failed; the delay is best effort.
       Effect.tapError((error) =>
-        Effect.ignore(transition("SubmissionLedger.putOff", putOff(error))),
+        Effect.ignore(withSql(transaction("SubmissionLedger.putOff", putOff(error)))),
       ),
     );
   });
@@ -222,23 +262,29 @@ const make = Effect.gen(function* () {
     transition("SubmissionLedger.undelivered", readUndelivered(request)),
   );
 
+  const putOffRow = (request: Request<"postpone">) => sql`
+    UPDATE submissions s SET
+      state = 'ready', state_since = clock_timestamp(),
+      due_at = clock_timestamp() + ${request.delaySeconds}::float8 * interval '1 second',
+      postponed_reason = ${columnText(request.reason)},
+      lost_attempts = s.lost_attempts + ${request.counts === false ? 0 : 1}
+    -- Locked: a claim that is under way is waited for, and then the epoch is looked at again.
+    FROM (
+      SELECT tenant_id FROM threads
+      WHERE tenant_id = ${request.tenantId} AND thread_id = ${request.threadId}
+        AND epoch = ${request.epoch} FOR UPDATE
+    ) AS t
+    WHERE s.tenant_id = t.tenant_id AND s.submission_id = ${request.submissionId}
+      AND s.state = 'running'
+    RETURNING s.agent_id, s.thread_id, s.run_id, s.postponed_reason, ${dueMillis} AS due_at`;
+
   const postpone = Effect.fn("SubmissionLedger.postpone")((request: Request<"postpone">) =>
-    transition(
-      "SubmissionLedger.postpone",
-      sql`UPDATE submissions s SET
-          state = 'ready', state_since = clock_timestamp(),
-          due_at = clock_timestamp() + ${request.delaySeconds}::float8 * interval '1 second',
-          postponed_reason = ${columnText(request.reason)},
-          lost_attempts = s.lost_attempts + ${request.counts === false ? 0 : 1}
-        -- Locked: a claim that is under way is waited for, and then the epoch is looked at again.
-        FROM (
-          SELECT tenant_id FROM threads
-          WHERE tenant_id = ${request.tenantId} AND thread_id = ${request.threadId}
-            AND epoch = ${request.epoch} FOR UPDATE
-        ) AS t
-        WHERE s.tenant_id = t.tenant_id AND s.submission_id = ${request.submissionId}
-          AND s.state = 'running'`,
-    ).pipe(Effect.asVoid),
+    withSql(
+      transaction(
+        "SubmissionLedger.postpone",
+        Effect.flatMap(putOffRow(request), (rows) => announcePutOff(request.tenantId, rows)),
+      ),
+    ),
   );
 
   const findAborted = SqlSchema.findAll({

@@ -4,6 +4,7 @@ import type {
   AttemptView,
   InnerCallView,
   RunDetail,
+  StepView,
   ToolCallView,
   TurnView,
 } from "#lib/contract/views.ts";
@@ -18,6 +19,7 @@ export interface RunEvidence {
   readonly records: ReadonlyArray<RecordRow>;
   /** Turns that are not among the records: they come before the first that is. */
   readonly earlier: RunDetail["earlier"];
+  readonly opening: RunDetail["opening"];
   readonly policy: RunDetail["policy"];
   readonly asOf: number;
   readonly serverTime: number;
@@ -67,6 +69,7 @@ const callView = (
   row: CallRow,
   declared: RecordOf<"TurnRecorded">["calls"][number] | undefined,
   settled: RecordOf<"ToolCallSettled"> | undefined,
+  steps: ReadonlyArray<StepView> | undefined,
 ): InnerCallView => ({
   turn: row.turn,
   index: row.index,
@@ -95,9 +98,10 @@ const callView = (
   decidedAt: row.decidedAt,
   startedAt: row.startedAt,
   endedAt: row.endedAt,
+  ...(steps === undefined ? {} : { steps }),
 });
 
-const addTo = <Key>(groups: Map<Key, Array<CallRow>>, key: Key, row: CallRow): void => {
+const addTo = <Key, Row>(groups: Map<Key, Array<Row>>, key: Key, row: Row): void => {
   const rows = groups.get(key);
   if (rows === undefined) groups.set(key, [row]);
   else rows.push(row);
@@ -120,6 +124,11 @@ export const turnViews = (
       declared,
     ]),
   );
+  const steps = new Map<string, Array<StepView>>();
+  for (const { record, recordedAt } of ofKind(records, "StepRecorded")) {
+    const { attempt, callId, name, result, turn } = record;
+    addTo(steps, callKey(turn, callId), { name, result, attempt, recordedAt });
+  }
   const rowsOfTurn = new Map<number, Array<CallRow>>();
   const rowsOfParent = new Map<string, Array<CallRow>>();
   for (const row of calls) {
@@ -129,7 +138,7 @@ export const turnViews = (
   const innerViews = (row: CallRow): ReadonlyArray<InnerCallView> =>
     (rowsOfParent.get(callKey(row.turn, row.callId)) ?? []).map((inner) => {
       const key = callKey(inner.turn, inner.callId);
-      return callView(inner, inside.get(key), settled.get(key));
+      return callView(inner, inside.get(key), settled.get(key), steps.get(key));
     });
   const whole = ofKind(records, "TurnRecorded").map(({ recordedAt, record }): TurnView => {
     const declared = new Map(record.calls.map((call) => [call.callId, call]));
@@ -140,11 +149,8 @@ export const turnViews = (
       usage: record.usage,
       exposure: record.exposure,
       calls: (rowsOfTurn.get(record.turn) ?? []).map((row): ToolCallView => {
-        const call = callView(
-          row,
-          declared.get(row.callId),
-          settled.get(callKey(row.turn, row.callId)),
-        );
+        const key = callKey(row.turn, row.callId);
+        const call = callView(row, declared.get(row.callId), settled.get(key), steps.get(key));
         const inner = innerViews(row);
         return inner.length === 0 ? call : { ...call, inner };
       }),
@@ -177,6 +183,7 @@ export const assembleRun = (evidence: RunEvidence): RunDetail => {
           },
     attempts: attemptViews(records),
     turnViews: turnViews(records, evidence.calls),
+    opening: evidence.opening,
     earlier: evidence.earlier,
     policy: evidence.policy,
     asOf: evidence.asOf,

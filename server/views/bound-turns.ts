@@ -20,7 +20,11 @@ const bodyBytes = (turns: ReadonlyArray<TurnView>): number =>
             bytes +
             JSON.stringify(call.parameters).length +
             JSON.stringify(call.effectiveParameters).length +
-            JSON.stringify(call.result).length,
+            JSON.stringify(call.result).length +
+            (call.steps ?? []).reduce(
+              (all, step) => all + JSON.stringify(step.result).length + step.name.length,
+              0,
+            ),
           0,
         ),
     0,
@@ -29,7 +33,10 @@ const bodyBytes = (turns: ReadonlyArray<TurnView>): number =>
 const cutTurns = (turns: ReadonlyArray<TurnView>, most: number): ReadonlyArray<TurnView> => {
   const cut = (value: Json): Json => cutLongValue(value, most);
   const body = <
-    Call extends Pick<TurnView["calls"][number], "parameters" | "effectiveParameters" | "result">,
+    Call extends Pick<
+      TurnView["calls"][number],
+      "parameters" | "effectiveParameters" | "result" | "steps"
+    >,
   >(
     call: Call,
   ): Call => ({
@@ -37,6 +44,9 @@ const cutTurns = (turns: ReadonlyArray<TurnView>, most: number): ReadonlyArray<T
     parameters: cut(call.parameters),
     effectiveParameters: cut(call.effectiveParameters),
     result: cut(call.result),
+    ...(call.steps === undefined
+      ? {}
+      : { steps: call.steps.map((step) => ({ ...step, result: cut(step.result) })) }),
   });
   return turns.map((turn) => ({
     ...turn,

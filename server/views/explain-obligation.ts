@@ -1,4 +1,5 @@
 /** What holds an unsettled submission up, how bad that is, and what recovery would do (OP-11, OP-12): pure. */
+import { obligationSeverity } from "#lib/contract/obligation-age.ts";
 import type { ObligationView } from "#lib/contract/views.ts";
 
 export interface ObligationToExplain {
@@ -16,9 +17,6 @@ export interface ObligationToExplain {
   readonly abortRequested: boolean;
 }
 
-/** Seconds after which an obligation is aging, and overdue (OP-11). */
-export const obligationThresholds = { agingSeconds: 300, overdueSeconds: 3_600 } as const;
-
 /** No backoff is longer: whatever is due later than this waits for a person and for no clock (after a restore). */
 const heldSeconds = 30 * 86_400;
 
@@ -30,11 +28,6 @@ export const isHeld = (one: {
   one.state === "ready" && one.dueAt !== null && (one.dueAt - one.now) / 1_000 > heldSeconds;
 
 type Blocker = ObligationView["blocker"];
-
-const severityOf = (seconds: number): ObligationView["severity"] => {
-  if (seconds >= obligationThresholds.overdueSeconds) return "overdue";
-  return seconds >= obligationThresholds.agingSeconds ? "aging" : "ok";
-};
 
 const blockerOf = (one: ObligationToExplain, severity: ObligationView["severity"]): Blocker => {
   switch (one.state) {
@@ -81,6 +74,6 @@ const explanationOf = (one: ObligationToExplain): string => {
 export const explainObligation = (
   one: ObligationToExplain,
 ): Pick<ObligationView, "blocker" | "severity" | "explanation"> => {
-  const severity = severityOf((one.now - one.since) / 1_000);
+  const severity = obligationSeverity(one.since, one.now);
   return { severity, blocker: blockerOf(one, severity), explanation: explanationOf(one) };
 };

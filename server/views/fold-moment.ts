@@ -28,6 +28,7 @@ const untouched = (today: RunDetail): RunDetail => ({
   modelId: null,
   abort: null,
   attempts: [],
+  opening: [],
   turnViews: [],
   earlier: { turns: 0, calls: 0 },
   asOf: 0,

@@ -3,6 +3,7 @@ import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { AgentCatalogue } from "./AgentCatalogue.ts";
 import { assembleRun } from "./assemble-run.ts";
 import { readAbort, readCalls, readRun, readShownRecords } from "./run-rows.ts";
+import { turnsBetween } from "./run-turns.ts";
 import { readWindow } from "./run-window.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
 
@@ -23,6 +24,10 @@ export const readRunDetail = Effect.fn("views.readRunDetail")(function* (
       return {
         run,
         earlier: window.earlier,
+        opening:
+          window.openingTurn === undefined
+            ? []
+            : yield* turnsBetween(tenantId, runId, window.openingTurn, window.openingTurn),
         abort: yield* readAbort(tenantId, runId),
         calls: yield* readCalls(tenantId, runId, window.firstTurn),
         records: yield* readShownRecords(tenantId, runId, window.firstSequence),

@@ -120,7 +120,7 @@ export type RecordRow = typeof RecordRow.Type;
 
 /** Kinds of the run as a whole, and of its turns; the others are behind its records. */
 const runKinds = ["RunOpened", "AttemptStarted", "RunSuspended", "RunSettled"] as const;
-const turnKinds = ["TurnRecorded", "InnerCallDeclared", "ToolCallSettled"] as const;
+const turnKinds = ["TurnRecorded", "InnerCallDeclared", "StepRecorded", "ToolCallSettled"] as const;
 
 /** Records that a run's page shows: of the run as a whole all, of its turns those from a sequence on. */
 export const readShownRecords = (tenantId: TenantId, runId: RunId, turnsFrom: number) =>

@@ -25,7 +25,7 @@ import { decodeRows, inSnapshot, newest } from "./snapshot.ts";
 const Bounds = Schema.Struct({ turn: Schema.Int, sequence: Schema.Int });
 
 /** The turns from `first` to `last`, both included, inside the caller's snapshot. */
-const turnsBetween = Effect.fnUntraced(function* (
+export const turnsBetween = Effect.fnUntraced(function* (
   tenantId: TenantId,
   runId: RunId,
   first: number,
@@ -68,6 +68,7 @@ export const readRunTurns = Effect.fn("views.readRunTurns")(function* (
 const Times = Schema.Struct({
   ...TurnTimes.fields,
   calls: Schema.fromJsonString(TurnTimes.fields.calls),
+  inner: Schema.NullOr(Schema.fromJsonString(TurnTimes.fields.inner.schema)),
 });
 const Left = Schema.Struct({ left: Schema.Int });
 
@@ -87,19 +88,25 @@ export const readRunTimes = Effect.fn("views.readRunTimes")(function* (
         SELECT turn, started_at, recorded_at, call_count,
           sum(call_count) OVER (ORDER BY turn DESC) AS so_far
         FROM turns WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND turn < ${before}`;
-      const items = yield* decodeRows(Times)(sql`
+      const times = sql.literal(`'callId', t.call_id, 'toolName', t.tool_name, 'state', t.state,
+        'declaredAt', ${millis("t.declared_at")}, 'requestedAt', ${millis("t.requested_at")},
+        'decidedAt', ${millis("t.decided_at")}, 'startedAt', ${millis("t.started_at")},
+        'endedAt', ${millis("t.ended_at")}`);
+      const ofTurn = sql`t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn = s.turn`;
+      const rows = yield* decodeRows(Times)(sql`
         SELECT s.turn, ${sql.literal(millis("s.started_at"))} AS "startedAt",
           ${sql.literal(millis("s.recorded_at"))} AS "recordedAt",
-          coalesce((SELECT json_agg(json_build_object('callId', t.call_id, 'toolName', t.tool_name, 'state', t.state,
-              'declaredAt', ${sql.literal(millis("t.declared_at"))}, 'requestedAt', ${sql.literal(millis("t.requested_at"))},
-              'decidedAt', ${sql.literal(millis("t.decided_at"))}, 'startedAt', ${sql.literal(millis("t.started_at"))},
-              'endedAt', ${sql.literal(millis("t.ended_at"))}) ORDER BY t.call_index)
-            FROM tool_calls t WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn = s.turn
-              AND t.parent_call_id IS NULL), '[]')::text AS calls
+          coalesce((SELECT json_agg(json_build_object(${times}) ORDER BY t.call_index)
+            FROM tool_calls t WHERE ${ofTurn} AND t.parent_call_id IS NULL), '[]')::text AS calls,
+          (SELECT json_agg(json_build_object(${times}, 'parentCallId', t.parent_call_id) ORDER BY t.call_index)
+            FROM tool_calls t WHERE ${ofTurn} AND t.parent_call_id IS NOT NULL)::text AS "inner"
         FROM (${shown}) AS s WHERE s.so_far - s.call_count < ${timelineCalls} ORDER BY s.turn`);
       const [rest] = yield* decodeRows(Left)(sql`
         SELECT coalesce(sum(s.call_count), 0)::int4 AS left FROM (${shown}) AS s
         WHERE s.so_far - s.call_count >= ${timelineCalls}`);
+      const items = rows.map(({ inner, ...turn }): TurnTimes =>
+        inner === null ? turn : { ...turn, inner },
+      );
       return { items, left: rest?.left ?? 0, asOf } satisfies RunTimes;
     }),
   );

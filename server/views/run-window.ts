@@ -1,7 +1,8 @@
 /**
- * How much of a run one answer carries. A page opens on the end of its run, so the newest turns come
- * with the run, at most some 300 calls of them; the turns before are read ten at a time as somebody
- * scrolls to them, and the timeline reads only when things happened. Long values are cut in all of
+ * How much of a run one answer carries. Its newest turns come with the run, at most some 80 calls of
+ * them, because they are what changes, and its first turn, because the page opens on it; the turns
+ * between are read ten at a time as somebody scrolls to them, and the timeline reads only when things
+ * happened. Long values are cut in all of
  * them: the whole of one is behind its own route.
  */
 import * as Effect from "effect/Effect";
@@ -10,8 +11,10 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { decodeRows } from "./snapshot.ts";
 
-/** Calls that come with a run; its newest turn always comes whole. */
+/** Calls that come with a look at a run's past; its newest turn then always comes whole. */
 export const windowCalls = 300;
+/** Calls that come with the run itself, which is read again after each of its events: about a screen or two. */
+export const pageCalls = 80;
 
 const TurnSize = Schema.Struct({ turn: Schema.Int, calls: Schema.Int, sequence: Schema.Int });
 
@@ -21,6 +24,8 @@ export interface RunWindow {
   /** The journal sequence of that turn's record; 0 when every record is read. */
   readonly firstSequence: number;
   readonly earlier: { readonly turns: number; readonly calls: number };
+  /** Its first turn, where that does not come with the run and fits a page; the page opens on it. */
+  readonly openingTurn: number | undefined;
 }
 
 /** Pure: which of the turns, given in order with the number of their calls, still fit. */
@@ -47,6 +52,7 @@ export const windowOf = (
       turns: earlier.length,
       calls: earlier.reduce((sum, turn) => sum + turn.calls, 0),
     },
+    openingTurn: earlier[0] === undefined || earlier[0].calls > most ? undefined : earlier[0].turn,
   };
 };
 
@@ -55,4 +61,4 @@ export const readWindow = (tenantId: TenantId, runId: RunId) =>
     decodeRows(TurnSize)(sql`
       SELECT turn, call_count AS calls, record_sequence::float8 AS sequence FROM turns
       WHERE tenant_id = ${tenantId} AND run_id = ${runId} ORDER BY turn`),
-  ).pipe(Effect.map((turns) => windowOf(turns)));
+  ).pipe(Effect.map((turns) => windowOf(turns, pageCalls)));

@@ -94,6 +94,9 @@ const eventsOfCall = (
   if (plan.end === "policy")
     return [...events, { _tag: "ToolCallDenied", ...call, by: "policy", reason: "r" }];
   events.push({ _tag: "ToolCallStarted", ...call, attempt: 1 });
+  // The second record of a step's name is what a replay of its event looks like: it adds nothing.
+  for (const name of plan.progress > 1 ? ["reserve", "charge", "reserve"] : [])
+    events.push({ _tag: "StepRecorded", ...call, name, result: name, attempt: 1 });
   for (let step = 0; step < plan.progress; step += 1) {
     events.push({ _tag: "ToolProgress", ...call, index: step, value: step, dropped: 0 });
   }
@@ -134,6 +137,8 @@ const eventsOfCall = (
 const eventsOfRun = (plan: RunPlan, run: number): ReadonlyArray<object> => {
   const events: Array<object> = [
     { _tag: "RunQueued", submissionId: `submission-${run}`, title: `run ${run}` },
+    { _tag: "AttemptPutOff", reason: "not yet", dueAt: 2_000 },
+    { _tag: "RunWoken", actor },
     { _tag: "AttemptStarted", attempt: 1, decision: "first-attempt", explanation: "new" },
     { _tag: "RunStarted", submissionId: `submission-${run}`, modelId: "m" },
   ];
@@ -251,6 +256,19 @@ const atOf = (
   kinds: ReadonlyArray<RunEvent["_tag"]>,
 ): number | null => events.find((one) => kinds.includes(one.event._tag))?.at ?? null;
 
+/** The first record of each step's name. */
+const stepsOf = (own: ReadonlyArray<LoggedEvent>) => {
+  const steps = own.flatMap(({ at, event }) =>
+    event._tag === "StepRecorded"
+      ? [{ name: event.name, result: event.result, attempt: event.attempt, recordedAt: at }]
+      : [],
+  );
+  const first = steps.filter(
+    (step, index) => steps.findIndex(({ name }) => name === step.name) === index,
+  );
+  return first.length === 0 ? {} : { steps: first };
+};
+
 /** `GET /runs/:id` at a sequence: every field from the facts up to there, without any reducer. */
 export const answerAt = (
   log: ReadonlyArray<LoggedEvent>,
@@ -304,6 +322,7 @@ export const answerAt = (
           decidedAt: atOf(own, ["ApprovalDecided"]),
           startedAt: atOf(own, ["ToolCallStarted"]),
           endedAt: atOf(own, ["ToolCallSucceeded", "ToolCallFailed", "ToolCallDenied"]),
+          ...stepsOf(own),
         },
       ];
     });
@@ -379,6 +398,7 @@ export const answerAt = (
     })),
     turnViews,
     earlier: { turns: 0, calls: 0 },
+    opening: [],
     policy: { maxTurns: 1, maxToolCalls: 1, maxDurationMillis: 1, toolConcurrency: 1 },
     asOf: sequence,
     serverTime: 1,

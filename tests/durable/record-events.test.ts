@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest";
 import * as Schema from "effect/Schema";
 import { RunEvent } from "#lib/contract/events.ts";
+import { ToolCallId } from "#lib/contract/ids.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import {
   cutHeadLength,
@@ -24,6 +25,19 @@ describe("the events of records", () => {
       [of.denied("c1"), ["ToolCallDenied"]],
       [of.checkFailed("c1"), ["AuthorizationCheckFailed"]],
       [of.prepared("c1"), ["ToolCallStarted"]],
+      [
+        {
+          _tag: "StepRecorded",
+          runId: of.opened().runId,
+          turn: 1,
+          callId: ToolCallId.make("c1"),
+          toolName: "refund_order",
+          name: "reserve",
+          result: { reserved: true },
+          attempt: 1,
+        },
+        ["StepRecorded"],
+      ],
       [of.settled("c1"), ["ToolCallSucceeded"]],
       [of.unknown("c1"), ["ToolCallUnknown"]],
       [of.resolved("c1", "never-happened"), []],

@@ -8,6 +8,7 @@ import { Digest, OperatorId, type RunId } from "#lib/contract/ids.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { durableStep, ToolExecutionClass } from "#lib/durable-step.ts";
 import { register } from "#lib/host/AgentRegistry.ts";
+import { readRunTimes } from "#server/views/run-turns.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { RunToolAuthorization } from "#lib/run-options.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
@@ -135,7 +136,7 @@ const noDifferences = Effect.map(rebuildProjections(tenantId), ({ differences })
 
 describe("calls inside a call on PostgreSQL", () => {
   it.live(
-    "[CM-01][CM-02][OP-07] are kept under their outer call with arguments, results and the denial, and rebuilt from records alike",
+    "[CM-01][CM-02][DU-18][OP-07] are kept under their outer call with arguments, results, the denial and its steps, and rebuilt from records alike",
     () =>
       Effect.gen(function* () {
         const log: Array<string> = [];
@@ -164,6 +165,23 @@ describe("calls inside a call on PostgreSQL", () => {
             ],
           );
           assert.notStrictEqual(outer[0]?.inner?.[2]?.idempotencyKey, outer[0]?.idempotencyKey);
+          assert.deepStrictEqual(
+            outer[0]?.steps?.map(({ attempt, name, result }) => [name, result, attempt]),
+            [["note", 2, 1]],
+          );
+          const { items } = yield* readRunTimes(tenantId, receipt.runId, 2);
+          assert.deepStrictEqual(
+            items[0]?.inner?.map(({ parentCallId, state, toolName }) => [
+              parentCallId,
+              toolName,
+              state,
+            ]),
+            [
+              ["o", "look", "succeeded"],
+              ["o", "send", "denied-by-policy"],
+              ["o", "send", "succeeded"],
+            ],
+          );
           const sql = yield* SqlClient.SqlClient;
           const denials = yield* sql`SELECT reason FROM denials WHERE run_id = ${receipt.runId}`;
           assert.deepStrictEqual(denials, [{ reason: "Not to them." }]);

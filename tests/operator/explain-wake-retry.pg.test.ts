@@ -2,6 +2,7 @@
 import { Effect } from "effect";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import { WorkerId } from "#lib/contract/ids.ts";
+import { EventLog } from "#lib/durable/EventLog.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
 import { gatedRun, startedRun, unknownRun } from "#tests/support/ledger-fixtures.ts";
@@ -172,6 +173,37 @@ describe("wake", () => {
     assert.strictEqual((await act("wake", place, viewer)).status, 403);
     assert.strictEqual((await act("retry", place, viewer)).status, 403);
     assert.strictEqual((await claimNow(place))._tag, "None");
+  });
+});
+
+describe("what other browsers hear", () => {
+  it("[OP-11][OP-12] putting off, waking and retrying are events of the run, each with its time or who did it", async () => {
+    const { place } = await api.run(backingOff(1));
+    await act("wake", place, ann);
+    const retried = await api.run(backingOff(1));
+    await act("retry", retried.place, bob);
+    const eventsOf = async ({ runId, tenantId }: RunPlace) => {
+      const events = await api.run(
+        Effect.flatMap(EventLog, (log) =>
+          log
+            .read({ tenantId, runId, after: 0, limit: 100 })
+            .pipe(
+              Effect.repeat({ until: (page) => page.at(-1)?.event._tag === "RunWoken" }),
+              Effect.timeout("20 seconds"),
+            ),
+        ),
+      );
+      return events.slice(-2).map(({ event }) => event);
+    };
+    const [putOff, woken] = await eventsOf(place);
+    assert.deepInclude(putOff, {
+      _tag: "AttemptPutOff",
+      reason: "The model could not be reached.",
+    });
+    assert.deepInclude(woken, { _tag: "RunWoken" });
+    assert.strictEqual(woken?._tag === "RunWoken" ? woken.actor.id : "", ann.operatorId);
+    const [, again] = await eventsOf(retried.place);
+    assert.strictEqual(again?._tag === "RunWoken" ? again.actor.id : "", bob.operatorId);
   });
 });
 

@@ -323,6 +323,7 @@ export const runDetail = (runId: string) => {
       recordedAt: start - 9 * minute + (index + 1) * 70_000 - 200,
     })),
     earlier: { turns: 0, calls: 0 },
+    opening: [],
     policy: { maxTurns: 32, maxToolCalls: 128, maxDurationMillis: 600_000, toolConcurrency: 4 },
   };
 };

@@ -44,19 +44,19 @@ const writeTurns = (turns: number) =>
   });
 
 describe("a long run in parts", () => {
-  it("[C080] [OP-07] comes with its newest turns; the turns before come ten at a time and all of them are one whole", async () => {
+  it("[C080] [OP-07] comes with its newest turns and its first; the turns before come ten at a time and all of them are one whole", async () => {
     const { place } = await api.run(writeTurns(37));
     const run = await get(`/runs/${place.runId}`);
-    assert.deepStrictEqual(run.earlier, { turns: 25, calls: 625 });
-    assert.strictEqual(run.turnViews[0].turn, 26);
+    assert.deepStrictEqual(run.earlier, { turns: 34, calls: 850 });
+    assert.strictEqual(run.turnViews[0].turn, 35);
     const turns: Array<Answer> = [];
-    for (const first of [1, 11, 21])
+    for (const first of [1, 11, 21, 31])
       turns.push(...(await get(`/runs/${place.runId}/turns?first=${first}`)).items);
     assert.deepStrictEqual(
-      turns.slice(0, 25).map(({ turn }) => turn),
-      Array.from({ length: 25 }, (_, index) => index + 1),
+      turns.slice(0, 34).map(({ turn }) => turn),
+      Array.from({ length: 34 }, (_, index) => index + 1),
     );
-    const all = [...turns.slice(0, 25), ...run.turnViews];
+    const all = [...turns.slice(0, 34), ...run.turnViews];
     for (const { turn, calls } of all) {
       assert.strictEqual(calls.length, callsPerTurn);
       for (const call of calls) {
@@ -64,15 +64,24 @@ describe("a long run in parts", () => {
         assert.deepStrictEqual(call.result, { turn, id: call.callId });
       }
     }
-    const times = await get(`/runs/${place.runId}/times?before=26`);
+    assert.deepStrictEqual(run.opening, [turns[0]]);
+    const times = await get(`/runs/${place.runId}/times?before=35`);
     assert.deepStrictEqual(
       times.items.map(({ turn, calls }: Answer) => [turn, calls.length]),
-      turns.slice(0, 25).map(({ turn }) => [turn, callsPerTurn]),
+      turns.slice(0, 34).map(({ turn }) => [turn, callsPerTurn]),
     );
     assert.strictEqual(times.left, 0);
     const [one] = times.items[0].calls;
     const same = turns[0].calls[0];
     for (const key of Object.keys(one)) assert.deepStrictEqual(one[key], same[key], key);
+  });
+
+  it("[C080] a short run comes whole, and its first turn once", async () => {
+    const { place } = await api.run(writeTurns(3));
+    const run = await get(`/runs/${place.runId}`);
+    assert.deepStrictEqual(run.earlier, { turns: 0, calls: 0 });
+    assert.deepStrictEqual(run.opening, []);
+    assert.strictEqual(run.turnViews.length, 3);
   });
 
   it("[C051] a value that is too long for the page is cut with its size, and its whole is a download", async () => {

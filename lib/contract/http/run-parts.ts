@@ -11,22 +11,26 @@ export const turnsPerRead = 10;
 export const RunTurns = Schema.Struct({ items: Schema.Array(TurnView), asOf: Sequence });
 export type RunTurns = typeof RunTurns.Type;
 
-/** When each turn and each call of it happened, and nothing else: small enough for 50,000 events. */
+const callTimes = {
+  callId: ToolCallId,
+  toolName: Schema.String,
+  state: CallState,
+  declaredAt: EpochMillis,
+  requestedAt: Schema.NullOr(EpochMillis),
+  decidedAt: Schema.NullOr(EpochMillis),
+  startedAt: Schema.NullOr(EpochMillis),
+  endedAt: Schema.NullOr(EpochMillis),
+};
+
+/** When each turn and each call of it happened, and how each ended: small enough for 50,000 events. */
 export const TurnTimes = Schema.Struct({
   turn: Schema.Int,
   startedAt: EpochMillis,
   recordedAt: EpochMillis,
-  calls: Schema.Array(
-    Schema.Struct({
-      callId: ToolCallId,
-      toolName: Schema.String,
-      state: CallState,
-      declaredAt: EpochMillis,
-      requestedAt: Schema.NullOr(EpochMillis),
-      decidedAt: Schema.NullOr(EpochMillis),
-      startedAt: Schema.NullOr(EpochMillis),
-      endedAt: Schema.NullOr(EpochMillis),
-    }),
+  calls: Schema.Array(Schema.Struct(callTimes)),
+  /** Calls that these made themselves, in the order in which they were made; absent where there are none. */
+  inner: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ ...callTimes, parentCallId: ToolCallId })),
   ),
 });
 export type TurnTimes = typeof TurnTimes.Type;

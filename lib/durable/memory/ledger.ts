@@ -188,6 +188,8 @@ const postponeIn = (tables: MemoryTables, request: Request<"postpone">, now: num
     run.dueAt = now + request.delaySeconds * 1_000;
     run.postponedReason = columnText(request.reason);
     if (request.counts !== false) run.lostAttempts += 1;
+    const { dueAt, postponedReason: reason } = run;
+    logEvents(tables, run, [{ event: { _tag: "AttemptPutOff", reason, dueAt }, at: now }]);
   }
 };
 

@@ -8,6 +8,7 @@ import {
   claim,
   claimsNothing,
   type ConformanceCase,
+  follow,
   holds,
   newTenant,
   newWorker,
@@ -240,6 +241,30 @@ export const ledgerCases: ReadonlyArray<ConformanceCase> = [
       yield* ledger.postpone({ ...later, epoch: next.epoch });
       yield* claimsNothing(place);
       yield* holds("a delayed submission is not due", !(yield* isDue(place)));
+    }),
+  ),
+  promise(
+    "[OP-11] an attempt that is put off is announced with its reason and its time, a refused one is not",
+    Effect.gen(function* () {
+      const { place, owned } = yield* started();
+      const ledger = yield* SubmissionLedger;
+      const later = { ...place, delaySeconds: 600, reason: "no model" };
+      yield* ledger.postpone({ ...later, epoch: owned.epoch + 1 });
+      yield* ledger.postpone({ ...later, epoch: owned.epoch });
+      const [queued, putOff, ...others] = yield* follow(place.tenantId, 2);
+      yield* same("the first event", queued?.event._tag, "RunQueued");
+      yield* same(
+        "the second",
+        putOff?.event._tag === "AttemptPutOff"
+          ? [
+              putOff.runId,
+              putOff.event.reason,
+              Math.round((putOff.event.dueAt - putOff.at) / 60_000),
+            ]
+          : putOff?.event._tag,
+        [place.runId, "no model", 10],
+      );
+      yield* same("any other", others, []);
     }),
   ),
   promise(
