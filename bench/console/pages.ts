@@ -17,7 +17,7 @@ export const measurePages = async (
     const from = performance.now();
     const page = await browser.page(`/runs/${long.runId}`);
     await page.waitForSelector("[data-call]");
-    // Usable means that it answers: the first call opens.
+    // Usable means that it answers: its calls are drawn, and the first one opens when it is pressed.
     await page.click("[data-call] button");
     await page.waitForSelector('[data-call] [aria-expanded="true"]');
     // The first visit fills the browser's and the server's caches.
@@ -73,6 +73,14 @@ export const measurePages = async (
   await browser.close();
 };
 
+/** Events of one statement, and how many may be on their way to the tab: written, and not drawn yet. */
+const eventsPerWrite = 5_000;
+const mostUnderWay = 40_000;
+
+/**
+ * Real events through the real path: rows in the inbox, the assigner, the log, the stream, the tab. Its
+ * heap is looked at on the way, so that growth that a last collection hides would be seen.
+ */
 export const measureTab = async (
   product: Product,
   database: BenchDatabase,
@@ -90,27 +98,36 @@ export const measureTab = async (
       ) ?? 0,
     );
   const send = async (count: number) => {
-    const target = (await lastSeen()) + count;
-    for (let sent = 0; sent < count; sent += 1_000) {
-      await database.announce(run, Math.min(1_000, count - sent), Date.now());
-      // The tab must keep up, or the server would send it a resync.
-      while ((await lastSeen()) < target - count + sent - 4_000) await sleep(50);
+    const from = await lastSeen();
+    for (let sent = 0; sent < count; sent += eventsPerWrite) {
+      await database.announce(run, Math.min(eventsPerWrite, count - sent), Date.now());
+      while (from + sent - (await lastSeen()) > mostUnderWay) await sleep(200);
     }
-    while ((await lastSeen()) < target) await sleep(100);
+    while ((await lastSeen()) < from + count) await sleep(200);
   };
   // What is kept of the newest events is full after these.
   await send(5_000);
   const before = await heapMegabytes(page);
   const from = performance.now();
-  await send(events);
+  const parts = Math.min(8, Math.ceil(events / 50_000));
+  let highest = before;
+  let after = before;
+  for (let part = 1; part <= parts; part++) {
+    await send(Math.round((events * part) / parts) - Math.round((events * (part - 1)) / parts));
+    after = await heapMegabytes(page);
+    highest = Math.max(highest, after);
+    const seconds = (performance.now() - from) / 1_000;
+    say(
+      `  ${Math.round((events * part) / parts).toLocaleString("en")} events after ${seconds.toFixed(0)} s: ${after.toFixed(1)} MB`,
+    );
+  }
   const seconds = (performance.now() - from) / 1_000;
-  const after = await heapMegabytes(page);
   figure(
     `heap growth of an open tab over ${events.toLocaleString("en")} events`,
     after - before,
     "MB",
     50,
-    `${before.toFixed(1)} to ${after.toFixed(1)} MB, ${Math.round(events / seconds)} events/s`,
+    `${before.toFixed(1)} to ${after.toFixed(1)} MB, at most ${highest.toFixed(1)} MB on the way, ${Math.round(events / seconds)} events/s`,
   );
   await browser.close();
 };

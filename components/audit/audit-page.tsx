@@ -8,6 +8,7 @@ import { useConsole } from "#components/shell/console-context.tsx";
 import { PagedList } from "#components/shell/paged-list.tsx";
 import { usePages } from "#components/shell/use-pages.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
+import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { cappedText } from "#components/ui/durations.ts";
 import { Fact, Facts } from "#components/ui/facts.tsx";
@@ -52,6 +53,14 @@ export function AuditPage() {
           <option value="yes">accepted</option>
           <option value="no">refused</option>
         </Select>
+        {filter.runId === undefined ? null : (
+          <span className="flex min-w-0 items-center gap-1 text-soft">
+            only of run <code className="min-w-0 truncate text-ink">{filter.runId}</code>
+            <Button kind="quiet" onClick={() => url.set({ runId: undefined })}>
+              Show all runs
+            </Button>
+          </span>
+        )}
       </PageHeader>
       <div className="min-h-0 flex-1 overflow-auto bg-panel">
         <PagedList
@@ -62,7 +71,10 @@ export function AuditPage() {
             <Empty
               kind={filtered ? "nothing-matches" : "nothing-yet"}
               title={filtered ? "No act matches" : "Nobody has done anything yet"}
-            />
+            >
+              Whatever a person decides, refuses, extends, resolves, aborts or exports appears here,
+              refused acts too.
+            </Empty>
           }
         >
           {(items) => (

@@ -12,6 +12,7 @@ import { PagedList, useFirstOpen, useRowKeys } from "#components/shell/paged-lis
 import { usePages } from "#components/shell/use-pages.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { Button } from "#components/ui/button.tsx";
+import { CopyButton } from "#components/ui/copy-button.tsx";
 import { cappedText, countOf } from "#components/ui/durations.ts";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
@@ -161,6 +162,7 @@ function Evidence({ diagnosticId }: { diagnosticId: string }) {
               </Fact>
               <Fact name="Fingerprint">
                 <code className="break-all">{view.fingerprint}</code>
+                <CopyButton text={view.fingerprint} what="the fingerprint" />
               </Fact>
               <Fact name="Tool">
                 {view.toolName === null ? "none" : <VisibleText text={view.toolName} line />}

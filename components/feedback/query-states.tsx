@@ -1,6 +1,7 @@
 "use client";
 import type { ReactNode } from "react";
 import { ApiFailure } from "#lib/client/api-failure.ts";
+import { Archived, archivedReason } from "./archived.tsx";
 import { Empty } from "./empty.tsx";
 import { ErrorPanel } from "./error-panel.tsx";
 import { StaleNote } from "./stale.tsx";
@@ -16,10 +17,13 @@ export interface QueryShape<Data> {
 export function QueryStates<Data>({
   query,
   loading,
+  runId,
   children,
 }: {
   query: QueryShape<Data>;
   loading: ReactNode;
+  /** The run that is asked for, so that one that was put away is named. */
+  runId?: string;
   children: (data: Data) => ReactNode;
 }) {
   const { data, error, refetch } = query;
@@ -33,6 +37,8 @@ export function QueryStates<Data>({
         </Empty>
       );
     }
+    const archived = archivedReason(error);
+    if (archived !== undefined) return <Archived reason={archived} runId={runId} />;
     return <ErrorPanel error={error} onRetry={again} />;
   }
   return (

@@ -88,7 +88,8 @@ export function JsonEditor({
         <pre
           ref={gutter}
           aria-hidden
-          className="mono m-0 overflow-hidden border-r border-line px-2 py-1.5 text-right text-table leading-5 text-soft"
+          // On a phone lines are folded, and numbers beside them would stand beside others.
+          className="mono m-0 overflow-hidden border-r max-md:hidden border-line px-2 py-1.5 text-right text-table leading-5 text-soft"
         >
           {Array.from({ length: lines }, (_, index) => (
             // A line is its number.
@@ -115,7 +116,7 @@ export function JsonEditor({
             const text = event.target.value;
             onEdit({ text, isReadable: checkJson(text, {}).value !== undefined });
           }}
-          className="mono min-w-0 flex-1 resize-y bg-transparent px-2 py-1.5 text-table leading-5 text-ink outline-none!"
+          className="mono min-w-0 flex-1 max-md:[white-space:pre-wrap] max-md:[overflow-wrap:anywhere] resize-y bg-transparent px-2 py-1.5 text-table leading-5 text-ink outline-none!"
         />
       </div>
       <Problems id={`${id}-problems`} checked={checked} refusal={refusal} onGo={goTo} />

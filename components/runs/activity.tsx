@@ -1,9 +1,6 @@
 "use client";
-/* oxlint-disable react/incompatible-library */
-// The virtualizer is the only state of its kind here, and it is read where it is made.
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Filter, LoaderCircle } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import type { ReactNode } from "react";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { Button } from "#components/ui/button.tsx";
 import { countOf } from "#components/ui/durations.ts";
@@ -14,8 +11,10 @@ import { EarlierTurn } from "./earlier-turn.tsx";
 import { usePast } from "./past.tsx";
 import { Settlement } from "./settlement.tsx";
 import { StoredValue } from "./stored-value.tsx";
-import { troubleOf } from "./trouble.ts";
+import { TroubleOnly } from "./trouble-only.tsx";
 import { TurnBlock } from "./turn-block.tsx";
+import { turnHeight } from "./turn-height.ts";
+import { TurnsInView } from "./turns-in-view.tsx";
 
 /** From this many turns on only those in view are drawn. */
 const virtualFrom = 40;
@@ -30,7 +29,8 @@ export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
   const earlier = isPast ? 0 : detail.earlier.turns;
   const count = earlier + detail.turnViews.length;
   const turnAt = (index: number): ReactNode => {
-    const turn = detail.turnViews[index - earlier];
+    const turn =
+      detail.turnViews[index - earlier] ?? detail.opening.find((one) => one.turn === index + 1);
     return turn === undefined ? (
       <EarlierTurn turn={index + 1} snapshot={snapshot} />
     ) : (
@@ -63,78 +63,20 @@ export function Activity({ snapshot }: { snapshot: RunSnapshot }) {
         </p>
       ) : null}
       {only ? (
-        <TroubleOnly snapshot={snapshot} earlier={earlier} />
+        <TroubleOnly snapshot={snapshot} />
       ) : count < virtualFrom ? (
         Array.from({ length: count }, (_, index) => <div key={index}>{turnAt(index)}</div>)
       ) : (
-        <TurnsInView count={count} turnAt={turnAt} />
+        <TurnsInView
+          count={count}
+          // In the past the first turns are left out, and the others keep their numbers.
+          numberOf={(index) => detail.turnViews[index - earlier]?.turn ?? index + 1}
+          sizeOf={(index) => turnHeight(detail, index - earlier)}
+          turnAt={turnAt}
+        />
       )}
       <Asking snapshot={snapshot} />
       <Settlement detail={detail} />
-    </div>
-  );
-}
-
-/** The turns in hand with the calls that failed, were refused, are in doubt or wait, under their turns. */
-function TroubleOnly({ snapshot, earlier }: { snapshot: RunSnapshot; earlier: number }) {
-  const turns = snapshot.detail.turnViews.flatMap((turn) => {
-    const calls = troubleOf(turn.calls);
-    return calls.length === 0 ? [] : [{ ...turn, calls }];
-  });
-  return (
-    <>
-      {earlier === 0 ? null : (
-        <p className="border-t border-line px-4 py-3 text-soft">
-          {countOf(earlier, "earlier turn")} {earlier === 1 ? "is" : "are"} not looked through here;
-          the timeline shows every call of the run.
-        </p>
-      )}
-      {turns.length === 0 ? (
-        <p className="border-t border-line px-4 py-3 text-soft">
-          No call of these turns failed, was refused, is in doubt or waits.
-        </p>
-      ) : (
-        turns.map((turn) => (
-          <TurnBlock key={turn.turn} turn={turn} before={undefined} snapshot={snapshot} />
-        ))
-      )}
-    </>
-  );
-}
-
-/** The turns in view; a link to one brings it there. */
-function TurnsInView({ count, turnAt }: { count: number; turnAt: (index: number) => ReactNode }) {
-  const list = useRef<HTMLDivElement>(null);
-  const chosen = Number(useUrlState().get("turn") ?? 0);
-  const virtualizer = useVirtualizer({
-    count,
-    // The view scrolls, header and all; the turns begin below the request.
-    getScrollElement: () => document.getElementById("run-view"),
-    estimateSize: () => 320,
-    overscan: 2,
-    scrollMargin: list.current?.offsetTop ?? 0,
-  });
-  const first = useRef(chosen);
-  useEffect(() => {
-    if (first.current > 0) virtualizer.scrollToIndex(first.current - 1, { align: "start" });
-    // Once: later the page stays where the reader is.
-    // oxlint-disable-next-line react/exhaustive-deps
-  }, []);
-  return (
-    <div ref={list} className="relative" style={{ height: virtualizer.getTotalSize() }}>
-      {virtualizer.getVirtualItems().map((item) => (
-        <div
-          key={item.key}
-          ref={virtualizer.measureElement}
-          data-index={item.index}
-          className="absolute inset-x-0 top-0"
-          style={{
-            transform: `translateY(${item.start - virtualizer.options.scrollMargin}px)`,
-          }}
-        >
-          {turnAt(item.index)}
-        </div>
-      ))}
     </div>
   );
 }

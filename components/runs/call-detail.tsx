@@ -3,7 +3,7 @@ import Link from "next/link";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { buttonClass } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
-import { bytesText } from "#components/ui/durations.ts";
+import { bytesText, countOf } from "#components/ui/durations.ts";
 import { Fact, Facts } from "#components/ui/facts.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
@@ -11,7 +11,7 @@ import { digestNotReadYet } from "#lib/client/apply-run-event.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
 import type { CallBody } from "#lib/contract/http/run-parts.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { StepView, ToolCallView } from "#lib/contract/views.ts";
 import { DiscoveryResult } from "./discovery-result.tsx";
 import { usePast } from "./past.tsx";
 import { StoredValue } from "./stored-value.tsx";
@@ -66,6 +66,7 @@ export function CallDetail({
         />
       ) : null}
       {progress === undefined ? null : <Preliminary progress={progress} />}
+      {call.steps === undefined ? null : <Steps steps={call.steps} />}
       <DiscoveryResult call={call} agentId={agentId} />
       {call.hasResult ? (
         <Result
@@ -221,6 +222,33 @@ function Preliminary({ progress }: { progress: CallProgress }) {
             <span className="min-w-0 break-all">
               <VisibleText text={JSON.stringify(one.value)?.slice(0, 2_000) ?? ""} line />
             </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** What the call's own work has recorded so far: each of them is given again, not done again, after a crash. */
+function Steps({ steps }: { steps: ReadonlyArray<StepView> }) {
+  return (
+    <section aria-label="Steps">
+      <h3 className="mb-1 text-soft">{countOf(steps.length, "step")} recorded</h3>
+      <ol className="rounded-sm border border-line">
+        {steps.map((step) => (
+          <li
+            key={step.name}
+            className="flex flex-col gap-1 border-b border-line p-1.5 last:border-0"
+          >
+            <span className="flex flex-wrap gap-x-3 text-table">
+              <code className="font-semibold">
+                <VisibleText text={step.name} line />
+              </code>
+              <span className="text-soft">
+                attempt {step.attempt}, recorded <At at={step.recordedAt} timeOnly />
+              </span>
+            </span>
+            <StoredValue value={step.result} label={`result of ${step.name}`} maxHeight={160} />
           </li>
         ))}
       </ol>

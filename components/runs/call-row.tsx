@@ -5,7 +5,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useNow } from "#components/shell/use-now.ts";
 import { CallStateBadge } from "#components/status/status-badge.tsx";
-import { durationText, secondsText } from "#components/ui/durations.ts";
+import { countOf, durationText, secondsText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ToolCallView } from "#lib/contract/views.ts";
@@ -102,13 +102,19 @@ const preview = (value: unknown): string => {
 };
 
 /** Queue, wait for a person and run told apart; what still goes on counts up. */
-function Times({ call }: { call: ToolCallView }) {
-  const now = useNow();
+const Times = ({ call }: { call: ToolCallView }) =>
+  // Most calls have ended: they take no part in the page's tick.
+  call.endedAt === null ? <OpenTimes call={call} /> : <TimesAt call={call} now={call.endedAt} />;
+
+const OpenTimes = ({ call }: { call: ToolCallView }) => <TimesAt call={call} now={useNow()} />;
+
+function TimesAt({ call, now }: { call: ToolCallView; now: number }) {
   const times = callTimes(call, Math.max(now, call.declaredAt));
   const text = (millis: number, growing: boolean): string =>
     growing ? secondsText(millis) : durationText(millis);
   return (
     <span className="flex gap-x-3 text-soft max-md:col-start-2 max-md:col-end-4">
+      {call.steps === undefined ? null : <span>{countOf(call.steps.length, "step")}</span>}
       <Time name="queued" value={text(times.queuedMillis, times.open === "queued")} />
       {times.personMillis === null ? null : (
         <Time name="person" value={text(times.personMillis, times.open === "person")} />

@@ -1,4 +1,5 @@
 "use client";
+import { archivedReason } from "#components/feedback/archived.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
@@ -40,8 +41,16 @@ export function RunPage({ runId }: { runId: string }) {
   if (at !== undefined) {
     return (
       <div className="flex min-h-0 flex-1 flex-col">
-        {moment.data === undefined && moment.error !== null ? <NoPast /> : null}
-        <QueryStates query={moment} loading={<SkeletonRows rows={12} label="the run as it was" />}>
+        {moment.data === undefined &&
+        moment.error !== null &&
+        archivedReason(moment.error) === undefined ? (
+          <NoPast />
+        ) : null}
+        <QueryStates
+          query={moment}
+          runId={runId}
+          loading={<SkeletonRows rows={12} label="the run as it was" />}
+        >
           {(then) => (
             <PastProvider value={true}>
               <FixedNow value={then.at}>
@@ -56,7 +65,7 @@ export function RunPage({ runId }: { runId: string }) {
   }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <QueryStates query={run} loading={<SkeletonRows rows={12} label="the run" />}>
+      <QueryStates query={run} runId={runId} loading={<SkeletonRows rows={12} label="the run" />}>
         {(snapshot) => <Loaded snapshot={snapshot} />}
       </QueryStates>
     </div>

@@ -1,8 +1,6 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
-import { useConsole } from "#components/shell/console-context.tsx";
 import { useNow } from "#components/shell/use-now.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import {
@@ -16,31 +14,20 @@ import {
 } from "#components/timeline/lanes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { countOf, countText } from "#components/ui/durations.ts";
-import { keys } from "#lib/client/query-keys.ts";
 import type { RunDetail, TurnView } from "#lib/contract/views.ts";
-import { usePast } from "./past.tsx";
 import { TimelineBrush } from "./timeline-brush.tsx";
 import { TimelineChoice } from "./timeline-choice.tsx";
 import { Legend, TimelineLanes } from "./timeline-lanes.tsx";
 import { TimelineTable } from "./timeline-table.tsx";
+import { useEarlierTimes } from "./use-run-times.ts";
 
-/** Of the turns that did not come with the run only the times are read; they have ended. */
 function useTurns(detail: RunDetail) {
-  const { api } = useConsole();
-  const isPast = usePast();
-  const before = detail.earlier.turns + 1;
-  const earlier = useQuery({
-    queryKey: keys.runTimes(detail.runId, before),
-    queryFn: ({ signal }) => api.runTimes(detail.runId, before, signal),
-    enabled: detail.earlier.turns > 0 && !isPast,
-    staleTime: Number.POSITIVE_INFINITY,
-    structuralSharing: false,
-  });
+  const { left, query, turns: earlier } = useEarlierTimes(detail);
   const turns = useMemo(
-    () => [...(earlier.data?.items ?? []), ...detail.turnViews.map(turnLanes)],
-    [earlier.data, detail.turnViews],
+    () => [...earlier, ...detail.turnViews.map(turnLanes)],
+    [earlier, detail.turnViews],
   );
-  return { turns, left: earlier.data?.left ?? 0, isReading: earlier.isLoading };
+  return { turns, left, query };
 }
 
 const turnLanes = ({ turn, startedAt, recordedAt, calls }: TurnView): TurnLanes => ({
@@ -48,8 +35,13 @@ const turnLanes = ({ turn, startedAt, recordedAt, calls }: TurnView): TurnLanes 
   startedAt,
   recordedAt,
   calls,
-  inner: new Map(
-    calls.flatMap((call) => (call.inner === undefined ? [] : [[call.callId, call.inner]])),
+  inner: calls.flatMap(({ callId, inner = [] }) =>
+    inner.map((one) => ({ ...one, parentCallId: callId })),
+  ),
+  steps: new Map(
+    calls
+      .flatMap((call) => [call, ...(call.inner ?? [])])
+      .flatMap(({ callId, steps }) => (steps === undefined ? [] : [[callId, steps]])),
   ),
 });
 
@@ -57,7 +49,7 @@ const turnLanes = ({ turn, startedAt, recordedAt, calls }: TurnView): TurnLanes 
 export function RunTimeline({ detail }: { detail: RunDetail }) {
   const url = useUrlState();
   const now = useNow();
-  const { turns, left, isReading } = useTurns(detail);
+  const { turns, left, query } = useTurns(detail);
   const lanes = useMemo(() => lanesOf(turns), [turns]);
   const end = detail.settledAt ?? Math.max(now, detail.createdAt + 1_000);
   const scale = useMemo(
@@ -107,8 +99,20 @@ export function RunTimeline({ detail }: { detail: RunDetail }) {
           ? countOf(lanes.length, "lane")
           : `${countText(shown.length)} of ${countOf(lanes.length, "lane")} in the chosen stretch`}
         {scale.folds.length === 0 ? "" : `, ${countOf(scale.folds.length, "idle gap")} folded`}
-        {isReading ? ", earlier turns are being read" : ""}
-        {left === 0 ? "" : `, ${countOf(left, "call")} before them are not drawn`}
+        {query.isLoading ? ", earlier turns are being read" : ""}
+        {left === 0 ? null : (
+          <>
+            , {countOf(left, "call")} before them are not drawn{" "}
+            <button
+              type="button"
+              className="underline underline-offset-2"
+              disabled={query.isFetchingNextPage}
+              onClick={() => void query.fetchNextPage()}
+            >
+              draw more
+            </button>
+          </>
+        )}
       </p>
       {asTable ? (
         <TimelineTable lanes={shown} end={end} chosen={chosen} onChoose={choose} />

@@ -31,6 +31,15 @@ export function TimelineChoice({
           Turn {lane.turn.turn}: the model began <At at={lane.turn.startedAt} timeOnly /> and took{" "}
           {durationText(lane.turn.recordedAt - lane.turn.startedAt)}
         </span>
+      ) : lane.kind === "step" ? (
+        <span>
+          Step{" "}
+          <code className="font-semibold">
+            <VisibleText text={lane.step.name} line />
+          </code>{" "}
+          of <VisibleText text={lane.call.toolName} line />: recorded{" "}
+          <At at={lane.step.recordedAt} timeOnly />
+        </span>
       ) : (
         <ChosenCall lane={lane} end={end} />
       )}

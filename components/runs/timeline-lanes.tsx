@@ -78,7 +78,13 @@ function LaneRow({ lane, scale, brush, end, chosen, onChoose }: Drawn & { lane: 
       className={`${columns} h-full w-full text-left text-table hover:bg-raised aria-pressed:bg-raised aria-pressed:shadow-[inset_2px_0_0] aria-pressed:shadow-active`}
       data-lane={lane.key}
     >
-      {lane.kind === "turn" ? <TurnName lane={lane} /> : <CallName lane={lane} end={end} />}
+      {lane.kind === "turn" ? (
+        <TurnName lane={lane} />
+      ) : lane.kind === "step" ? (
+        <StepName lane={lane} />
+      ) : (
+        <CallName lane={lane} end={end} />
+      )}
       <span aria-hidden className="relative h-4 overflow-hidden">
         {piecesOf(lane, end).map((piece) => (
           <Piece key={piece.title} piece={piece} scale={scale} brush={brush} />
@@ -94,6 +100,17 @@ function TurnName({ lane }: { lane: Extract<Lane, { kind: "turn" }> }) {
     <span className="truncate font-semibold">
       Turn {turn}{" "}
       <span className="font-normal text-soft">model {durationText(recordedAt - startedAt)}</span>
+    </span>
+  );
+}
+
+function StepName({ lane }: { lane: Extract<Lane, { kind: "step" }> }) {
+  return (
+    <span className="truncate pl-12 text-soft">
+      step{" "}
+      <code>
+        <VisibleText text={lane.step.name} line />
+      </code>
     </span>
   );
 }
@@ -128,6 +145,11 @@ const piecesOf = (lane: Lane, end: number): ReadonlyArray<PieceOfLane> => {
     const { startedAt, recordedAt } = lane.turn;
     const className = "tone-neutral fill-solid";
     return [{ from: startedAt, to: recordedAt, className, title: "the model answered" }];
+  }
+  if (lane.kind === "step") {
+    const { recordedAt } = lane.step;
+    const className = "tone-success fill-solid";
+    return [{ from: recordedAt, to: recordedAt, className, title: "result recorded" }];
   }
   const { call } = lane;
   const look = callStateLook[call.state];

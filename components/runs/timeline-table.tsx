@@ -120,6 +120,28 @@ function Cells({
       </>
     );
   }
+  if (lane.kind === "step") {
+    return (
+      <>
+        <span role="cell">{lane.turn}</span>
+        <span role="cell" className="flex min-w-0 pl-8">
+          <button type="button" className={choice} onClick={() => onChoose(lane)}>
+            step{" "}
+            <code>
+              <VisibleText text={lane.step.name} line />
+            </code>
+          </button>
+        </span>
+        <span role="cell">recorded</span>
+        <span role="cell">
+          <At at={lane.step.recordedAt} timeOnly />
+        </span>
+        <span role="cell" />
+        <span role="cell" />
+        <span role="cell" />
+      </>
+    );
+  }
   const { call } = lane;
   const times = callTimes(call, end);
   return (

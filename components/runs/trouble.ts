@@ -16,6 +16,10 @@ const troubles: Record<CallState, boolean> = {
   "not-executed": true,
 };
 
+/** Whether any of these calls is one. */
+export const hasTrouble = (calls: ReadonlyArray<{ readonly state: CallState }>): boolean =>
+  calls.some(({ state }) => troubles[state]);
+
 /** Those calls of a batch, and the calls they were made by; of a call that made others, those among them. */
 export const troubleOf = (calls: ReadonlyArray<ToolCallView>): ReadonlyArray<ToolCallView> =>
   calls.flatMap((call) => {

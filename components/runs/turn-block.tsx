@@ -1,6 +1,6 @@
 "use client";
 import { LongText } from "#components/json/long-text.tsx";
-import { useState } from "react";
+import { startTransition, useEffect, useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { bytesText, countOf, countText } from "#components/ui/durations.ts";
@@ -10,9 +10,29 @@ import { callKey, type RunSnapshot } from "#lib/client/run-snapshot.ts";
 import type { TurnView } from "#lib/contract/views.ts";
 import { CallRow } from "./call-row.tsx";
 import { exposureDiff } from "./exposure-diff.ts";
+import { callPixels, drawnCalls } from "./turn-height.ts";
 
-/** Calls of a batch that are drawn at once; the others on demand. */
-const firstCalls = 60;
+/** Calls of a batch that the first drawing has; the others follow when nothing else is to be done. */
+const firstCalls = 16;
+
+/** Longest wait for a quiet moment. */
+const quietMillis = 1_000;
+
+/** True once the browser has had nothing better to do: whoever presses something first is answered first. */
+function useQuiet(): boolean {
+  const [isQuiet, setQuiet] = useState(false);
+  useEffect(() => {
+    const draw = (): void => startTransition(() => setQuiet(true));
+    // Not every browser tells when it is idle.
+    if (typeof requestIdleCallback === "undefined") {
+      const timer = setTimeout(draw, quietMillis / 4);
+      return () => clearTimeout(timer);
+    }
+    const idle = requestIdleCallback(draw, { timeout: quietMillis });
+    return () => cancelIdleCallback(idle);
+  }, []);
+  return isQuiet;
+}
 
 /** One model response and its batch. */
 export function TurnBlock({
@@ -29,11 +49,14 @@ export function TurnBlock({
   const diff =
     before === undefined ? undefined : exposureDiff(before.exposure.exposed, turn.exposure.exposed);
   const [showsAll, setShowsAll] = useState(false);
+  const isQuiet = useQuiet();
+  const most = showsAll ? turn.calls.length : isQuiet ? drawnCalls : firstCalls;
   // The chosen call is always among those that are drawn.
   const drawn =
-    showsAll || turn.calls.length <= firstCalls
+    turn.calls.length <= most
       ? turn.calls
-      : turn.calls.filter((call, index) => index < firstCalls || call.callId === chosen);
+      : turn.calls.filter((call, index) => index < most || call.callId === chosen);
+  const isLeft = !showsAll && turn.calls.length > drawnCalls && drawn.length < turn.calls.length;
   const choose = (callId: string): void =>
     url.set(
       chosen === callId
@@ -116,7 +139,16 @@ export function TurnBlock({
               )}
             </CallRow>
           ))}
-          {drawn.length === turn.calls.length ? null : (
+          {drawn.length < Math.min(drawnCalls, turn.calls.length) ? (
+            // The place of those that follow at once, so that nothing below them jumps.
+            <li
+              aria-hidden
+              style={{
+                height: callPixels * (Math.min(drawnCalls, turn.calls.length) - drawn.length),
+              }}
+            />
+          ) : null}
+          {!isLeft ? null : (
             <li className="p-1.5">
               <Button kind="quiet" onClick={() => setShowsAll(true)}>
                 Show the other {countOf(turn.calls.length - drawn.length, "call")}

@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { type Api, makeApi } from "#lib/client/api.ts";
 import { ApiFailure } from "#lib/client/api-failure.ts";
+import { type EarlyReads, takeEarlyRead } from "#lib/client/early-reads.ts";
 import { makeRecentEvents, type RecentEvents } from "#lib/client/recent-events.ts";
 import { makeServerClock, type ServerClock } from "#lib/client/server-clock.ts";
 
@@ -21,12 +22,23 @@ const randomId = (): string =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
 
+declare global {
+  interface Window extends EarlyReads {}
+}
+
 const makeConsole = (): Console => {
   const clock = makeServerClock(localNow);
   return {
     clock,
     recent: makeRecentEvents(),
-    api: makeApi({ fetch: (...request) => fetch(...request), now: localNow, clock, randomId }),
+    api: makeApi({
+      fetch: (...request) => fetch(...request),
+      now: localNow,
+      clock,
+      randomId,
+      early: (path) =>
+        typeof window === "undefined" ? undefined : takeEarlyRead(window, path, localNow()),
+    }),
   };
 };
 

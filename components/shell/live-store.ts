@@ -1,7 +1,12 @@
 /** The event stream applied to the query cache, and what the truth strip says about it. */
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import type { ApprovalCard } from "#lib/client/approval-card.ts";
-import { applyToApprovalRow, applyToCounts, applyToRunRow } from "#lib/client/apply-list-event.ts";
+import {
+  applyToApprovalRow,
+  applyToCounts,
+  applyToRunRow,
+  runStateAfter,
+} from "#lib/client/apply-list-event.ts";
 import { applyToRun } from "#lib/client/apply-run-event.ts";
 import {
   type ConnectionState,
@@ -10,6 +15,7 @@ import {
   readReset,
   type StreamFrame,
 } from "#lib/client/event-stream.ts";
+import { type ListPage, patchPages } from "#lib/client/patch-rows.ts";
 import { keys } from "#lib/client/query-keys.ts";
 import type { RecentEvents } from "#lib/client/recent-events.ts";
 import type { RunSnapshot } from "#lib/client/run-snapshot.ts";
@@ -54,24 +60,26 @@ const readAgainMillis = 350;
 const calmMillis = 1_200;
 const mostHeld = 5_000;
 
-type Page<Item> = { readonly items: ReadonlyArray<Item>; readonly asOf: number };
+type Pages<Item> = InfiniteData<ListPage<Item>>;
 
-const patchRows = <Item>(
-  data: InfiniteData<Page<Item>> | undefined,
-  events: ReadonlyArray<LoggedEvent>,
-  apply: (row: Item, event: LoggedEvent) => Item,
-): InfiniteData<Page<Item>> | undefined =>
-  data === undefined
-    ? data
-    : {
-        ...data,
-        pages: data.pages.map((page) => {
-          const newer = events.filter((event) => event.sequence > page.asOf);
-          return newer.length === 0
-            ? page
-            : { ...page, items: page.items.map((row) => newer.reduce(apply, row)) };
-        }),
-      };
+/** The query's new data, or undefined for a query that stays as it is and tells nobody. */
+const patched = <Item>(
+  data: Pages<Item> | undefined,
+  patch: (pages: ReadonlyArray<ListPage<Item>>) => ReadonlyArray<ListPage<Item>> | undefined,
+): Pages<Item> | undefined => {
+  const pages = data === undefined ? undefined : patch(data.pages);
+  return data === undefined || pages === undefined ? undefined : { ...data, pages: [...pages] };
+};
+
+const ofRun = {
+  ofRow: (row: RunListItem) => row.runId,
+  ofEvent: (event: LoggedEvent) =>
+    runStateAfter(event.event) === undefined ? undefined : event.runId,
+};
+const ofApproval = {
+  ofRow: (row: ApprovalListItem) => row.requestId,
+  ofEvent: ({ event }: LoggedEvent) => ("requestId" in event ? event.requestId : undefined),
+};
 
 export class LiveStore {
   private status = initialStatus;
@@ -211,12 +219,11 @@ export class LiveStore {
         run === undefined ? run : events.reduce(applyToRun, run),
       );
     }
-    client.setQueriesData<InfiniteData<Page<RunListItem>>>({ queryKey: ["runs"] }, (data) =>
-      patchRows(data, events, applyToRunRow),
+    client.setQueriesData<Pages<RunListItem>>({ queryKey: ["runs"] }, (data) =>
+      patched(data, (pages) => patchPages(pages, events, ofRun, applyToRunRow)),
     );
-    client.setQueriesData<InfiniteData<Page<ApprovalListItem>>>(
-      { queryKey: ["approvals"] },
-      (data) => patchRows(data, events, applyToApprovalRow),
+    client.setQueriesData<Pages<ApprovalListItem>>({ queryKey: ["approvals"] }, (data) =>
+      patched(data, (pages) => patchPages(pages, events, ofApproval, applyToApprovalRow)),
     );
   }
 

@@ -1,6 +1,7 @@
 "use client";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
+import { useEffect, useRef } from "react";
 import { countText } from "#components/ui/durations.ts";
 import type { Counts } from "#lib/contract/views.ts";
 import { pageOf, pages } from "./pages.ts";
@@ -9,10 +10,18 @@ import { pageOf, pages } from "./pages.ts";
 export function Sidebar({ counts }: { counts: Counts | undefined }) {
   const pathname = usePathname();
   const here = pageOf(pathname);
+  const row = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where the row scrolls, the page that is open is among what it shows.
+    const link = row.current?.querySelector<HTMLElement>("[aria-current=page]");
+    if (row.current !== null && link !== undefined && link !== null)
+      row.current.scrollLeft = link.offsetLeft - (row.current.clientWidth - link.offsetWidth) / 2;
+  }, [here]);
   return (
     <nav
+      ref={row}
       aria-label="Pages"
-      className="flex shrink-0 gap-0.5 overflow-x-auto border-line bg-panel p-1.5 max-md:border-b md:w-44 md:flex-col md:overflow-y-auto md:border-r md:p-2"
+      className="relative flex shrink-0 gap-0.5 overflow-x-auto border-line bg-panel p-1.5 max-md:border-b md:w-44 md:flex-col md:overflow-y-auto md:border-r md:p-2"
     >
       {pages.map((page) => {
         const badge = counts === undefined ? 0 : (page.badge?.(counts) ?? 0);

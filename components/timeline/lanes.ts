@@ -8,6 +8,12 @@ import { barOf, type Bar, makeScale, type Scale, type Stretch } from "./position
 
 type CallTimes = TurnTimes["calls"][number];
 
+/** A named step that a call took, with when its result was recorded. */
+export interface StepTime {
+  readonly name: string;
+  readonly recordedAt: number;
+}
+
 export type Lane =
   | { readonly kind: "turn"; readonly key: string; readonly turn: TurnTimes }
   | {
@@ -17,34 +23,55 @@ export type Lane =
       readonly call: CallTimes;
       /** The call was made by the program of another one. */
       readonly isInner: boolean;
+    }
+  | {
+      readonly kind: "step";
+      readonly key: string;
+      readonly turn: number;
+      /** The call that took it. */
+      readonly call: CallTimes;
+      readonly step: StepTime;
     };
 
-/** A turn with the calls that its calls made under them. */
+/** A turn with the calls that its calls made, and the steps that calls took, each under the call's id. */
 export interface TurnLanes extends TurnTimes {
-  readonly inner?: ReadonlyMap<string, ReadonlyArray<CallTimes>>;
+  readonly steps?: ReadonlyMap<string, ReadonlyArray<StepTime>>;
 }
 
-/** Every lane, in order: each turn, its calls, and under each call those it made. */
+/** Every lane, in order: each turn, its calls, and under each call its steps and the calls it made. */
 export const lanesOf = (turns: ReadonlyArray<TurnLanes>): ReadonlyArray<Lane> =>
-  turns.flatMap((turn): ReadonlyArray<Lane> => [
-    { kind: "turn", key: `${turn.turn}`, turn },
-    ...turn.calls.flatMap((call): ReadonlyArray<Lane> => [
-      { kind: "call", key: `${turn.turn}/${call.callId}`, turn: turn.turn, call, isInner: false },
-      ...(turn.inner?.get(call.callId) ?? []).map((inner): Lane => ({
-        kind: "call",
-        key: `${turn.turn}/${inner.callId}`,
+  turns.flatMap((turn): ReadonlyArray<Lane> => {
+    const stepsOf = (call: CallTimes): ReadonlyArray<Lane> =>
+      (turn.steps?.get(call.callId) ?? []).map((step, index) => ({
+        kind: "step",
+        key: `${turn.turn}/${call.callId}/${index}`,
         turn: turn.turn,
-        call: inner,
-        isInner: true,
-      })),
-    ]),
-  ]);
+        call,
+        step,
+      }));
+    const callLane = (call: CallTimes, isInner: boolean): ReadonlyArray<Lane> => [
+      { kind: "call", key: `${turn.turn}/${call.callId}`, turn: turn.turn, call, isInner },
+      ...stepsOf(call),
+    ];
+    return [
+      { kind: "turn", key: `${turn.turn}`, turn },
+      ...turn.calls.flatMap((call) => [
+        ...callLane(call, false),
+        ...(turn.inner ?? [])
+          .filter(({ parentCallId }) => parentCallId === call.callId)
+          .flatMap((inner) => callLane(inner, true)),
+      ]),
+    ];
+  });
 
 /** From when to when a lane reaches; what has not ended reaches to `end`. */
 export const reachOf = (lane: Lane, end: number): Stretch =>
   lane.kind === "turn"
     ? { from: lane.turn.startedAt, to: lane.turn.recordedAt }
-    : { from: lane.call.declaredAt, to: lane.call.endedAt ?? end };
+    : lane.kind === "step"
+      ? // What it did until then stands on the lane of its call: of a step only its record has a time.
+        { from: lane.step.recordedAt, to: lane.step.recordedAt }
+      : { from: lane.call.declaredAt, to: lane.call.endedAt ?? end };
 
 /** The scale of all lanes: folded where neither the model nor a tool worked. */
 export const scaleOfLanes = (lanes: ReadonlyArray<Lane>, createdAt: number, end: number): Scale => {
@@ -54,7 +81,7 @@ export const scaleOfLanes = (lanes: ReadonlyArray<Lane>, createdAt: number, end:
     const reach = reachOf(lane, end);
     all.push(reach);
     if (lane.kind === "turn") busy.push(reach);
-    else if (lane.call.startedAt !== null)
+    else if (lane.kind === "call" && lane.call.startedAt !== null)
       busy.push({ from: lane.call.startedAt, to: lane.call.endedAt ?? end });
   }
   return makeScale(busy, all);
@@ -151,6 +178,8 @@ export const densityOf = (
   // Where the number of lanes changes; running along the columns adds them up.
   const changes = Array.from({ length: columns + 1 }, () => 0);
   for (const lane of lanes) {
+    // A step is part of what its call's lane shows.
+    if (lane.kind === "step") continue;
     const { from, to } = reachOf(lane, end);
     const bar = barOf(scale, from, to);
     const first = Math.min(columns - 1, Math.floor(bar.x * columns));

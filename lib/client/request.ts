@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema";
 import { ApiFailure, failureOfAnswer } from "./api-failure.ts";
+import type { EarlyRead } from "./early-reads.ts";
 import type { ServerClock } from "./server-clock.ts";
 
 /** What the client takes from its surroundings, so that a test can stand in for each. */
@@ -10,6 +11,8 @@ export interface Surroundings {
   readonly clock: ServerClock;
   /** At least 20 characters from `[A-Za-z0-9]` that nobody can guess. */
   readonly randomId: () => string;
+  /** An answer to a GET of this path that was asked for before, at most once. */
+  readonly early?: (path: string) => EarlyRead | undefined;
 }
 
 /** A success: the decoded value, and the text it was read from where exact numbers matter. */
@@ -71,28 +74,38 @@ export const request = async <S extends Schema.ConstraintDecoder<unknown>>(
   const deadline = AbortSignal.timeout(seconds * 1_000);
   const signal =
     options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
-  const sentAt = surroundings.now();
+  const early =
+    method === "GET" && options.query === undefined
+      ? surroundings.early?.(options.path)
+      : undefined;
+  let sentAt = early?.sentAt ?? surroundings.now();
+  let receivedAt: number | undefined;
   let status: number;
   let text: string;
   try {
-    const response = await surroundings.fetch(
-      `${prefix}${options.path}${queryText(options.query)}`,
-      {
-        method,
-        signal,
-        credentials: "same-origin",
-        cache: "no-store",
-        redirect: "error",
-        headers: {
-          accept: "application/json",
-          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
-          ...options.headers,
+    const answer = early === undefined ? undefined : await orAborted(early.answer, signal);
+    if (answer !== undefined) ({ status, text, receivedAt } = answer);
+    else {
+      sentAt = surroundings.now();
+      const response = await surroundings.fetch(
+        `${prefix}${options.path}${queryText(options.query)}`,
+        {
+          method,
+          signal,
+          credentials: "same-origin",
+          cache: "no-store",
+          redirect: "error",
+          headers: {
+            accept: "application/json",
+            ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+            ...options.headers,
+          },
+          ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
         },
-        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      },
-    );
-    status = response.status;
-    text = await response.text();
+      );
+      status = response.status;
+      text = await response.text();
+    }
   } catch (error) {
     if (options.signal?.aborted === true) throw error;
     throw deadline.aborted
@@ -117,8 +130,18 @@ export const request = async <S extends Schema.ConstraintDecoder<unknown>>(
     });
   }
   const serverTime = serverTimeOf(body);
-  if (serverTime !== undefined) surroundings.clock.observe(serverTime, sentAt, surroundings.now());
+  if (serverTime !== undefined)
+    surroundings.clock.observe(serverTime, sentAt, receivedAt ?? surroundings.now());
   return { value: decoded.success, text };
 };
+
+/** The promise's value, unless the signal fires first. */
+const orAborted = <A>(promise: Promise<A>, signal: AbortSignal): Promise<A> =>
+  new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 
 const firstLine = (text: string): string => text.slice(0, 300).split("\n").slice(0, 3).join(" ");

@@ -65,7 +65,7 @@ const brush = fc
   .map(([from, to]) => clampBrush({ from, to }));
 
 describe("timeline lanes", () => {
-  it("[C091] every turn and every call has one lane, in order, and calls made by a call stand under it", () => {
+  it("[C091] every turn and every call has one lane, in order, and the steps and calls of a call stand under it", () => {
     const inner = {
       callId: ToolCallId.make("in"),
       toolName: "tool",
@@ -83,13 +83,17 @@ describe("timeline lanes", () => {
         startedAt: 0,
         recordedAt: 1,
         calls: [outer, { ...outer, callId: ToolCallId.make("next") }],
-        inner: new Map([["out", [inner]]]),
+        inner: [{ ...inner, parentCallId: outer.callId }],
+        steps: new Map([
+          ["out", [{ name: "reserve", recordedAt: 3 }]],
+          ["in", [{ name: "charge", recordedAt: 4 }]],
+        ]),
       },
       { turn: 2, startedAt: 5, recordedAt: 6, calls: [] },
     ]);
     assert.deepStrictEqual(
       lanes.map(({ key }) => key),
-      ["1", "1/out", "1/in", "1/next", "2"],
+      ["1", "1/out", "1/out/0", "1/in", "1/in/0", "1/next", "2"],
     );
     assert.isTrue(new Set(lanes.map(({ key }) => key)).size === lanes.length);
   });

@@ -148,6 +148,104 @@ test("[C039] a hung decision says that it is checking and never shows what the s
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
+test("[C039][C062] after a lost answer other words act no second time, and the page says what was carried out", async () => {
+  const { page } = ana;
+  const [waiting] = (await ana.read("/approvals")).items;
+  const { input } = await ana.read(`/runs/${waiting.runId}`);
+  const runId = await ana.start(input, "lost-answer");
+  const isWaiting = async () => (await ana.read(`/runs/${runId}`)).state;
+  await expect.poll(isWaiting, { timeout: 30_000 }).toBe("waiting");
+
+  const doubt = page.locator('[data-lost-answer="in-doubt"]');
+  const carriedOut = page.locator('[data-lost-answer="carried-out"]');
+  const conflict = { _tag: "IdempotencyConflict", message: "used before", key: "c" };
+  /** The first answer of a command is lost; to the second the server says that the first one acted. */
+  const twice = async (route: string, words: string, confirm: RegExp): Promise<Array<string>> => {
+    const ids: Array<string> = [];
+    await page.route(route, async (call) => {
+      ids.push(call.request().postDataJSON().commandId);
+      await (ids.length === 1 ? call.abort() : call.fulfill({ status: 409, json: conflict }));
+    });
+    const box = page.getByRole("textbox", { name: /^(Reason|Note|Why not)/ });
+    await box.fill(`${words} at first`);
+    await page.getByRole("button", { name: confirm }).click();
+    await expect(doubt.locator('[data-truth="read"]')).toBeVisible();
+    await box.fill(`${words} in other words`);
+    await page.getByRole("button", { name: confirm }).click();
+    await expect(carriedOut).toContainText(`${words} at first`);
+    await page.unroute(route);
+    expect(new Set(ids).size, route).toBe(1);
+    return ids;
+  };
+
+  const { wake, retry, ...explained } = await ana.read(`/runs/${runId}/explanation`);
+  const possible = { possible: true, effect: "It goes on." };
+  await page.route("**/explanation", (route) =>
+    route.fulfill({ json: { ...explained, wake: possible, retry: possible } }),
+  );
+  await ana.open(`/runs/${runId}?view=attempts`);
+  await ana.isLive();
+  for (const verb of ["Wake", "Retry"]) {
+    await page.getByRole("button", { name: `${verb}…` }).click();
+    await twice(`**/${verb.toLowerCase()}`, verb, new RegExp(`^${verb} it$`));
+    await page.getByRole("button", { name: "Close" }).click();
+  }
+  await page.unroute("**/explanation");
+  expect([wake.possible, retry.possible]).toEqual([false, false]);
+
+  await ana.open("/denials");
+  await page.getByRole("button", { name: "Acknowledge…" }).first().click();
+  await twice("**/acknowledge", "Noted", /^Acknowledge$/);
+  await expect(carriedOut).toContainText("it is still open");
+
+  await ana.open(`/approvals?request=${waiting.requestId}`);
+  await ana.isLive();
+  await page.getByRole("button", { name: /^Deny…/ }).click();
+  await twice("**/decision", "Not now", /^Deny \w+$/);
+
+  // This one really is carried out, and only its answer is lost.
+  await ana.open(`/runs/${runId}`);
+  await ana.isLive();
+  await page.getByRole("button", { name: "Abort…" }).click();
+  await page.route("**/abort", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole("textbox", { name: /^Reason/ }).fill("A wrong order");
+  await page.getByRole("button", { name: "Abort the run" }).click();
+  await expect(page.locator("[data-truth]")).toContainText("asked to abort it: A wrong order");
+  await page.unroute("**/abort");
+  await page.getByRole("textbox", { name: /^Reason/ }).fill("Another reason");
+  await page.getByRole("button", { name: "Abort the run" }).click();
+  await expect(carriedOut).toContainText("A wrong order");
+  await page.getByRole("button", { name: "Close" }).click();
+  await expect.poll(isWaiting, { timeout: 30_000 }).toBe("aborted");
+});
+
+test("[OP-07] a run that was put away says so on every address of it, with what is known", async () => {
+  const { page } = ana;
+  const archived = {
+    _tag: "RunArchived",
+    message: "This run ended completed and was moved to the archive 2026-01.jsonl.",
+    outcome: "completed",
+    settledAt: 1_760_000_000_000,
+    archivedAt: 1_780_000_000_000,
+    archive: "2026-01.jsonl",
+  };
+  await page.route("**/api/v1/runs/run_gone**", (route) =>
+    route.fulfill({ status: 410, json: archived }),
+  );
+  for (const address of ["", "?turn=2&call=c1", "?view=records", "?view=exposure", "?at=12"]) {
+    await ana.open(`/runs/run_gone${address}`);
+    const said = page.locator("[data-archived]");
+    await expect(said, address).toContainText("2026-01.jsonl");
+    await expect(said.getByText("run_gone"), address).toBeVisible();
+    await expect(page.getByRole("alert"), address).toHaveCount(0);
+  }
+  await ana.isAccessible("a run that was put away");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
 test("[C108] a call is approved by keyboard alone, and only the second press decides", async () => {
   const { page } = ana;
   await ana.open("/runs");

@@ -76,6 +76,15 @@ test("[A-06][C059] a denial suggests other arguments: typed, checked by line and
   await expect(page.getByText("The server refuses it")).toBeHidden();
   await ana.isAccessible("the editor of a suggestion");
   await ana.shoot("suggestion");
+  const width = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await editor.fill(asked.replace('"129.90"', `"${"long ".repeat(60)}${"x".repeat(300)}"`));
+  await ana.fits("the editor of a suggestion on a phone");
+  const hidden = await editor.evaluate((box) => box.scrollWidth - box.clientWidth);
+  expect(hidden, "pixels of the longest line that a phone hides").toBeLessThanOrEqual(0);
+  await ana.shoot("suggestion-phone");
+  await page.setViewportSize(width ?? { width: 1280, height: 800 });
+  await editor.fill(asked.replace('"129.90"', '"64.95"'));
   await suggest.click();
   await expect(page.getByText("Denied by")).toBeVisible();
   await expect(page.getByRole("region", { name: "Suggested to the model" })).toContainText("64.95");
