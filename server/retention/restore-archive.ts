@@ -61,18 +61,28 @@ const linesOf = (file: string): Stream.Stream<ArchiveLine, ArchiveRefused> =>
 /** Records that are written in one statement. */
 const recordsAtOnce = 500;
 
-const restore = Effect.fnUntraced(function* (folder: string, name: string) {
-  const sql = yield* SqlClient.SqlClient;
-  const writeBack = yield* makeWriteBack;
-  const refuse = (message: string) => new RestoreRefused({ message });
-  yield* sql`SET LOCAL statement_timeout = 0`;
+const refuse = (message: string) => new RestoreRefused({ message });
 
+/** Before the transaction: a long file takes longer to read than the database lets a transaction say nothing. */
+const readWhole = Effect.fnUntraced(function* (folder: string, name: string) {
   const { manifest, segments, faults } = yield* checkArchive(folder, name);
   const [fault] = faults;
   if (manifest === undefined || fault !== undefined)
     return yield* refuse(
       `The archive ${name} does not hold: ${fault === undefined ? "it has no manifest" : `expected ${fault.expected}, seen ${fault.seen}`}.`,
     );
+  return { manifest, segments };
+});
+
+const restore = Effect.fnUntraced(function* (
+  folder: string,
+  name: string,
+  { manifest, segments }: Effect.Success<ReturnType<typeof readWhole>>,
+) {
+  const sql = yield* SqlClient.SqlClient;
+  const writeBack = yield* makeWriteBack;
+  yield* sql`SET LOCAL statement_timeout = 0`;
+
   const tenantId = TenantId.make(manifest.tenantId);
   const [known] = yield* SqlSchema.findAll({
     Request: Schema.String,
@@ -176,6 +186,11 @@ const restore = Effect.fnUntraced(function* (folder: string, name: string) {
  * as settled runs are kept, counted from now; then a pass with the archive's folder
  * takes them out again, into no second file.
  */
-export const restoreArchive = Effect.fn("restoreArchive")((file: string) =>
-  onePass(transaction("restoreArchive", restore(path.dirname(file), path.basename(file)))),
-);
+export const restoreArchive = Effect.fn("restoreArchive")((file: string) => {
+  const [folder, name] = [path.dirname(file), path.basename(file)];
+  return onePass(
+    Effect.flatMap(readWhole(folder, name), (whole) =>
+      transaction("restoreArchive", restore(folder, name, whole)),
+    ),
+  );
+});

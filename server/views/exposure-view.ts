@@ -9,6 +9,7 @@ import type { ExposureExplanation, ExposureView } from "#lib/contract/views.ts";
 import { explainExposure } from "#lib/exposure/explain.ts";
 import { AgentCatalogue } from "./AgentCatalogue.ts";
 import { notFound, requireRun } from "./require-run.ts";
+import { requireWholeLog } from "./records-then.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
 
 const Row = Schema.Struct({ turn: Schema.Int, record: Schema.fromJsonString(RunRecord) });
@@ -34,12 +35,14 @@ const readSnapshots = (tenantId: TenantId, runId: RunId, turn: number) =>
 const Turns = Schema.Struct({ turns: Schema.Int });
 
 /** How many turns of the run had been recorded after an event of the log. */
-const turnsThrough = (tenantId: TenantId, runId: RunId, at: number) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    decodeRows(Turns)(sql`
-      SELECT count(*)::int4 AS turns FROM events WHERE tenant_id = ${tenantId} AND run_id = ${runId}
-        AND sequence <= ${at}::float8::bigint AND kind = 'TurnRecorded'`),
-  ).pipe(Effect.map((rows) => rows[0]?.turns ?? 0));
+const turnsThrough = Effect.fnUntraced(function* (tenantId: TenantId, runId: RunId, at: number) {
+  const sql = yield* SqlClient;
+  yield* requireWholeLog(tenantId, runId);
+  const rows = yield* decodeRows(Turns)(sql`
+    SELECT count(*)::int4 AS turns FROM events WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+      AND sequence <= ${at}::float8::bigint AND kind = 'TurnRecorded'`);
+  return rows[0]?.turns ?? 0;
+});
 
 /** What had not been recorded by then is not found, as it was not there then. */
 const readTurn = (tenantId: TenantId, runId: RunId, turn: number, at: number | undefined) =>

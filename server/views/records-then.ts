@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
+import { InvalidInput } from "#lib/contract/errors.ts";
 import { ReadableEvent } from "#lib/contract/events.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { decodeRows } from "./snapshot.ts";
@@ -51,6 +52,32 @@ const readCalls = (tenantId: TenantId, runId: RunId, sequence: number) =>
     ),
   );
 
+const Log = Schema.Struct({ isWhole: Schema.Boolean });
+
+/**
+ * What happened is counted by the run's events, so all of them must be there: the log is cut at its front, and
+ * what an archive brings back has none. Refused as the run's own past is (run-moment.ts). Call it inside `inSnapshot`.
+ */
+export const requireWholeLog = Effect.fnUntraced(function* (tenantId: TenantId, runId: RunId) {
+  const sql = yield* SqlClient;
+  const [log] = yield* decodeRows(Log)(sql`
+    SELECT EXISTS (
+        SELECT FROM (
+          SELECT e.kind FROM events e WHERE e.tenant_id = ${tenantId} AND e.run_id = ${runId}
+          ORDER BY e.sequence LIMIT 1) AS first
+        WHERE first.kind = 'RunQueued')
+      -- Not numbered yet: nothing of the run had been told by then.
+      OR EXISTS (
+        SELECT FROM event_inbox i
+        WHERE i.tenant_id = ${tenantId} AND i.run_id = ${runId} AND i.kind = 'RunQueued') AS "isWhole"`);
+  if (log?.isWhole !== true)
+    return yield* new InvalidInput({
+      message:
+        "The first events of this run are not kept any more, so its past cannot be rebuilt. Its records are all there.",
+      path: "query.at",
+    });
+});
+
 const Bound = Schema.Struct({ through: Schema.NullOr(Schema.Int) });
 
 /** The last record that stood by then; 0 before the first. Call it inside `inSnapshot`. */
@@ -60,6 +87,7 @@ export const recordsThrough = Effect.fnUntraced(function* (
   sequence: number,
 ) {
   const sql = yield* SqlClient;
+  yield* requireWholeLog(tenantId, runId);
   const calls = yield* readCalls(tenantId, runId, sequence);
   const counted = pairs.map(
     ([events, record]) => sql`

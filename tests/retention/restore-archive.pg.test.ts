@@ -1,8 +1,11 @@
 /** An archive is brought back as settled history that the console's views read, and goes again into no second file. */
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import path from "node:path";
 import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
+import * as Fiber from "effect/Fiber";
 import * as Stream from "effect/Stream";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { verifyThread } from "#server/postgres/verify-journal.ts";
@@ -186,6 +189,37 @@ layer(store, { excludeTestServices: true })("npm run restore-archive", (it) => {
         assert.match(yield* words, /are here already/);
         yield* rows("DELETE FROM archives WHERE archive = $1", [name]);
         assert.match(yield* words, /was not written from this database/);
+      }).pipe(Effect.scoped),
+  );
+
+  it.effect(
+    "[PG-02] the file is read whole before the transaction begins, which the database ends when it says nothing for 15 seconds",
+    () =>
+      Effect.gen(function* () {
+        const tenant = "long";
+        const folder = yield* folderOf;
+        const place = yield* settledRun(tenant);
+        yield* age(place, 100);
+        yield* retain(options({ folder }));
+        const [name] = archivesIn(folder);
+        const file = path.join(folder, name ?? "");
+        const whole = readFileSync(file, "utf8");
+        rmSync(file);
+        execFileSync("mkfifo", [file]);
+        const restoring = yield* Effect.forkChild(restoreArchive(file));
+        // Opens when somebody reads; whoever reads waits until it is written.
+        const slow = yield* Effect.promise(() => open(file, "w"));
+        const [silent] = yield* rows(
+          "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+        );
+        rmSync(file);
+        writeFileSync(file, whole);
+        yield* Effect.promise(async () => {
+          await slow.writeFile(whole);
+          await slow.close();
+        });
+        assert.strictEqual((yield* Fiber.join(restoring)).runs, 1);
+        assert.deepStrictEqual(silent, { n: 0 });
       }).pipe(Effect.scoped),
   );
 

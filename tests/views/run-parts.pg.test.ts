@@ -247,6 +247,38 @@ describe("what a past says of exposure", () => {
   });
 });
 
+describe("a past whose first events are gone", () => {
+  it("[OP-02] is refused for records and exposure as for the run itself, and told by nothing that was left of it", async () => {
+    const run = await api.run(startedRun());
+    await api.run(run.append([run.records.turn(["a"])]));
+    await api.run(run.append([run.records.turn(["b"], { turn: 2 })]));
+    const { sequence, previous } = await untilRecorded(run.place.runId, 2);
+    const whole = await recordsOf(run.place.runId, sequence);
+    assert.deepStrictEqual(whole, await recordsOf(run.place.runId));
+    // As retention trims: the log's front, here through the first turn's event.
+    await api.run(
+      Effect.flatMap(
+        SqlClient,
+        (sql) => sql`
+        DELETE FROM events WHERE tenant_id = ${run.place.tenantId} AND sequence <= ${previous}`,
+      ),
+    );
+    for (const path of [
+      `moments/${sequence}`,
+      `records?at=${sequence}`,
+      `turns/1/exposure?at=${sequence}`,
+      `exposure-explanation?tool=refund&turn=1&at=${sequence}`,
+    ]) {
+      const { body, status } = await api.request(`/runs/${run.place.runId}/${path}`, {
+        token: ann.token,
+      });
+      assert.strictEqual(status, 422, `${path}: ${JSON.stringify(body)}`);
+      assert.include(body.message, "not kept any more");
+    }
+    assert.deepStrictEqual(await recordsOf(run.place.runId), whole);
+  });
+});
+
 /** The newest event of the run once the log tells of so many turns. */
 const untilRecorded = async (runId: string, turns: number): Promise<Answer> => {
   for (;;) {

@@ -96,7 +96,7 @@ export const runsGroup = HttpApiGroup.make("runs")
       params: { ...runId, turn },
       query: { at: Schema.optionalKey(Sequence) },
       success: ExposureView,
-      error: runRefusals,
+      error: [...runRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("explainExposure", "/runs/:runId/exposure-explanation", {
       params: runId,
@@ -107,7 +107,7 @@ export const runsGroup = HttpApiGroup.make("runs")
         at: Schema.optionalKey(Sequence),
       },
       success: ExposureExplanation,
-      error: runRefusals,
+      error: [...runRefusals, InvalidInput],
     }),
     HttpApiEndpoint.get("explain", "/runs/:runId/explanation", {
       params: runId,
