@@ -5,6 +5,7 @@
  */
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
+import * as Fiber from "effect/Fiber";
 import * as Result from "effect/Result";
 import * as Tracer from "effect/Tracer";
 import type * as Tool from "effect/unstable/ai/Tool";
@@ -67,6 +68,7 @@ const runHandler = (
   handler: ToolHandler,
   inside: CallInside,
   emit: RunDurability["Service"]["emit"],
+  onStart: (fiber: Fiber.Fiber<unknown, unknown>) => void,
 ) => {
   const { callId, toolName } = call.evidence.declared;
   let index = 0;
@@ -88,8 +90,9 @@ const runHandler = (
     latest = encoded;
     return index < maxProgressEvents ? show(encoded, 0) : Effect.void;
   };
-  return Effect.tap(runToolHandler(call.tool, handler, call.decoded, callId, progress), () =>
-    index < maxProgressEvents ? Effect.void : show(latest, index - maxProgressEvents),
+  return Effect.tap(
+    runToolHandler(call.tool, handler, call.decoded, callId, progress, onStart),
+    () => (index < maxProgressEvents ? Effect.void : show(latest, index - maxProgressEvents)),
   );
 };
 
@@ -219,6 +222,7 @@ export const executeCall = Effect.fnUntraced(function* (
   const startedAt = yield* durability.now;
   yield* prepare(context, durability, turn, declared, identity.idempotencyKey, first);
   const span = yield* openToolSpan(context, call);
+  let handling: Fiber.Fiber<unknown, unknown> | undefined;
   const exit = yield* Effect.suspend(() => {
     const handler = handlerOf(context.services, call.tool);
     const services = servicesOf(context, handler, parentFor(span), {
@@ -228,12 +232,15 @@ export const executeCall = Effect.fnUntraced(function* (
       catalogue,
       results,
     });
-    return runHandler(context, turn, call, handler, inside, durability.emit).pipe(
-      Effect.updateContext(services),
-    );
+    return runHandler(context, turn, call, handler, inside, durability.emit, (fiber) => {
+      handling = fiber;
+    }).pipe(Effect.updateContext(services));
   }).pipe(Effect.interruptible, Effect.exit);
   inside.closed = true;
   if (broker !== undefined) yield* broker.close;
+  // Of a call that was interrupted the handler may still be closing; its slot is not free before (B-03, S-02).
+  if (handling !== undefined && handling.pollUnsafe() === undefined)
+    yield* Fiber.interrupt(handling);
   const { tools } = context.definition.toolkit;
   const classified = classifyExit(call.tool, tools, declared.callId, exit);
   const captured =

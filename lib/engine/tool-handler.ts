@@ -109,11 +109,13 @@ const failed = (
 };
 
 /**
- * Runs the handler in a fiber of its own, which ends with everything it forked before
- * its result counts. Whoever runs this provides the context of the handler's layer.
+ * Runs the handler in a fiber and a scope of its own: what it forked has ended and what
+ * it acquired is released before its result counts. Whoever runs this provides the
+ * context of the handler's layer, and is free at once when it is interrupted.
  *
  * @param decoded arguments as the handler takes them
  * @param show is given each preliminary result, encoded
+ * @param onStart is given the handler's fiber, for whoever must know that it has ended
  */
 export const runToolHandler = (
   tool: Tool.Any,
@@ -121,6 +123,7 @@ export const runToolHandler = (
   decoded: unknown,
   toolCallId: string,
   show: (encoded: unknown) => Effect.Effect<void>,
+  onStart?: (fiber: Fiber.Fiber<unknown, unknown>) => void,
 ): Effect.Effect<HandlerFinal, unknown> =>
   Effect.suspend(() => {
     let running: Fiber.Fiber<unknown, unknown> | undefined;
@@ -140,7 +143,9 @@ export const runToolHandler = (
       );
     const handled = Effect.withFiber((fiber) => {
       running = fiber;
-      return handler(decoded, { toolCallId, preliminary });
+      onStart?.(fiber);
+      // The scope around it is the caller's or, on a durable host, the host's own: too long for one call.
+      return Effect.scoped(handler(decoded, { toolCallId, preliminary }));
     });
     return Effect.flatMap(
       Effect.flatMap(Effect.forkChild(handled, { startImmediately: true }), Fiber.await),

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest";
-import { Deferred, Effect } from "effect";
+import { Deferred, Effect, Fiber } from "effect";
 import { RunDurability } from "#lib/engine/RunDurability.ts";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { ToolBroker } from "#lib/tool-broker.ts";
@@ -40,6 +40,48 @@ describe("the life of a call inside a call", () => {
         yield* Deferred.await(ended);
         assert.deepInclude((yield* Deferred.await(late)) as object, { reason: "call-ended" });
         assert.notInclude(run.log, "look late");
+      }),
+  );
+
+  it.effect(
+    "[B-03][S-02] a call that was interrupted keeps its slot until its handler has ended: nothing runs beside what still closes",
+    () =>
+      Effect.gen(function* () {
+        const started = yield* Deferred.make<void>();
+        const mayClose = yield* Deferred.make<void>();
+        const order: Array<string> = [];
+        const note = (what: string) => Effect.sync(() => void order.push(what));
+        const run = yield* runProgram(
+          (broker) =>
+            Effect.gen(function* () {
+              const first = yield* Effect.forkChild(broker.invoke(call("put", "first")));
+              yield* Deferred.await(started);
+              yield* Effect.forkChild(Fiber.interrupt(first));
+              const second = yield* Effect.forkChild(broker.invoke(call("look", "second")));
+              for (let turn = 0; turn < 50; turn++) yield* Effect.yieldNow;
+              yield* Deferred.succeed(mayClose, undefined);
+              return yield* Fiber.join(second);
+            }),
+          {
+            behave: (id) =>
+              id === "first"
+                ? Effect.onInterrupt(
+                    Effect.andThen(Deferred.succeed(started, undefined), Effect.never),
+                    () => Effect.andThen(Deferred.await(mayClose), note("first closed")),
+                  )
+                : Effect.as(note("second runs"), id),
+            run: {
+              run: {
+                scheduling: {
+                  override: { mode: "concurrent", max: 3 },
+                  toolRequiresSequential: (name) => name === "put",
+                },
+              },
+            },
+          },
+        );
+        assert.isNotEmpty(run.log);
+        assert.deepStrictEqual(order, ["first closed", "second runs"]);
       }),
   );
 

@@ -4,7 +4,18 @@
  * upstream's fails here first.
  */
 import { assert, describe, it } from "@effect/vitest";
-import { Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Schema, Stream } from "effect";
+import {
+  Cause,
+  Context,
+  Deferred,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Schema,
+  type Scope,
+  Stream,
+} from "effect";
 import { AiError, Tool, Toolkit } from "effect/unstable/ai";
 import { handlerOf, runToolHandler } from "#lib/engine/tool-handler.ts";
 
@@ -158,6 +169,46 @@ describe("a handler run by the engine", () => {
       }).pipe(Effect.provide(layer));
       assert.deepStrictEqual(log, ["child ended", "result"]);
     }),
+  );
+
+  it.effect(
+    "[B-07][D-14] what a handler acquires is released when its call ends, however it ends, and not with a scope around it",
+    () =>
+      Effect.gen(function* () {
+        const started = yield* Deferred.make<void>();
+        const wait = Effect.andThen(Deferred.succeed(started, undefined), Effect.never);
+        const ends: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          Effect.succeed({ day }),
+          Effect.fail({ _tag: "Refused", at: day }),
+          Effect.die("broken"),
+          wait,
+        ];
+        for (const end of ends) {
+          const log: Array<string> = [];
+          const handle = (): Effect.Effect<unknown, unknown, Scope.Scope> =>
+            Effect.andThen(
+              Effect.acquireRelease(
+                Effect.sync(() => log.push("acquired")),
+                () => Effect.sync(() => log.push("released")),
+              ),
+              end,
+            );
+          const layer = toolkit.toLayer({ hard: handle, soft: handle, nothing: handle } as never);
+          // As where a host has captured its services: its own scope is among them.
+          yield* Effect.gen(function* () {
+            const services = yield* Effect.context<Tool.HandlersFor<typeof toolkit.tools>>();
+            const handler = handlerOf(services as Context.Context<never>, Hard);
+            const fiber = yield* Effect.forkChild(
+              runToolHandler(Hard, handler, { count: 7 }, "c1", () => Effect.void),
+            );
+            yield* end === wait
+              ? Effect.andThen(Deferred.await(started), Fiber.interrupt(fiber))
+              : Fiber.await(fiber);
+            log.push("call ended");
+          }).pipe(Effect.provide(layer), Effect.scoped);
+          assert.deepStrictEqual(log, ["acquired", "released", "call ended"]);
+        }
+      }),
   );
 
   it.effect("[F-04] a preliminary result that does not encode ends a handler that waits", () =>
