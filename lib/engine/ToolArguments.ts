@@ -70,6 +70,12 @@ const rawJson = (call: RawCall): Result.Result<Json, RefusedArguments> => {
 };
 
 /**
+ * What is decoded: schemas hand on parts of a value as they are, and whoever gets the
+ * decoded value may change it; what is recorded stays what it was.
+ */
+const detached = (json: Json): Json => Result.getOrElse(toJson(json), () => json);
+
+/**
  * Decodes one call's arguments. Tries the model's own codec first and then the
  * other shapes that models are known to write; the error is the first one's, so
  * it names the path in the shape that was asked for (R41, R42).
@@ -86,7 +92,7 @@ export const decodeArguments = (
     let first: string | undefined;
     for (const candidate of argumentCodecs(codec, codecOf(tool))) {
       const decoded = yield* Effect.result(
-        Schema.decodeUnknownEffect(candidate, strict)(parameters),
+        Schema.decodeUnknownEffect(candidate, strict)(detached(parameters)),
       );
       if (Result.isSuccess(decoded))
         return yield* encodeEffective(tool, parameters, decoded.success);
@@ -105,7 +111,7 @@ export const decodeEffective = (
   effective: Json,
 ): Effect.Effect<Result.Result<unknown, string>> =>
   Effect.map(
-    Effect.result(Schema.decodeUnknownEffect(codecOf(tool), strict)(effective)),
+    Effect.result(Schema.decodeUnknownEffect(codecOf(tool), strict)(detached(effective))),
     (decoded) => Result.mapError(decoded, (error) => bounded(error.message)),
   );
 

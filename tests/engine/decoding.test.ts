@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Exit, Schema } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
+import { foldRecords } from "#lib/durable/run-state.ts";
 import { ModelCodec } from "#lib/engine/ModelCodec.ts";
+import type { ToolProbe } from "#lib/tool-probe.ts";
+import { unknownOutcome } from "#lib/unknown-outcome.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
 import { attempt, makeStore, recordsOf } from "#tests/engine/durable-harness.ts";
 import { eventsOfKind, resultsIn, terminalEvents, watch } from "#tests/engine/run-agent.ts";
@@ -95,6 +98,85 @@ describe("decoding (T-03, T-04, T-15, R35 to R49)", () => {
                 params: { count: "7", at: "2026-01-02T00:00:00.000Z" },
               },
             ]),
+            text("done"),
+          ]),
+        ),
+      ),
+  );
+
+  it.effect(
+    "[T-03][DU-06] what a handler does to its arguments changes nothing of the call: its probe hears the recorded ones, and it may run again with them",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<unknown> = [];
+        const probed: Array<unknown> = [];
+        const Order = Tool.make("order", {
+          parameters: Schema.Struct({ items: Schema.Unknown }),
+          success: Schema.String,
+        });
+        const toolkit = Toolkit.make(Order);
+        const layer = toolkit.toLayer({
+          order: ({ items }) =>
+            Effect.suspend(() => {
+              seen.push(structuredClone(items));
+              if (Array.isArray(items)) items.sort();
+              return seen.length === 1 ? unknownOutcome("no answer") : Effect.succeed("ok");
+            }),
+        });
+        const store = makeStore();
+        const probe: ToolProbe = {
+          ask: ({ parameters }) => {
+            probed.push(structuredClone(parameters));
+            return Effect.succeed({ _tag: "not-found", detail: "No entry." });
+          },
+          settles: { notFound: "safe-to-retry" },
+        };
+        const end = yield* attempt(store, agentOf(toolkit), () => layer, {
+          context: { probes: { order: probe } },
+        });
+        assert.deepStrictEqual(probed, [{ items: ["b", "a"] }]);
+        assert.deepStrictEqual(seen, [
+          ["b", "a"],
+          ["b", "a"],
+        ]);
+        assert.strictEqual(end._tag === "settled" ? end.settled.outcome : end._tag, "completed");
+      }).pipe(
+        Effect.provide(
+          ScriptedModel.layer([
+            toolCalls([{ id: "c1", name: "order", params: { items: ["b", "a"] } }]),
+            text("done"),
+          ]),
+        ),
+      ),
+  );
+
+  it.effect(
+    "[T-03][F-08] an approval rule that changes the arguments it is shown changes neither the record nor what runs",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<unknown> = [];
+        const Order = Tool.make("order", {
+          parameters: Schema.Struct({ items: Schema.Unknown }),
+          success: Schema.String,
+          needsApproval: ({ items }) => {
+            if (Array.isArray(items)) items.sort();
+            return false;
+          },
+        });
+        const toolkit = Toolkit.make(Order);
+        const layer = toolkit.toLayer({
+          order: ({ items }) => Effect.sync(() => (seen.push(items), "ok")),
+        });
+        const store = makeStore();
+        const end = yield* attempt(store, agentOf(toolkit), () => layer);
+        assert.deepStrictEqual(seen, [["b", "a"]]);
+        assert.strictEqual(end._tag === "settled" ? end.settled.outcome : end._tag, "completed");
+        const [turn] = foldRecords(recordsOf(store)).turns;
+        assert.deepStrictEqual(turn?.calls[0]?.declared.parameters, { items: ["b", "a"] });
+      }).pipe(
+        Effect.provide(
+          ScriptedModel.layer([
+            toolCalls([{ id: "c1", name: "order", params: { items: ["b", "a"] } }]),
             text("done"),
           ]),
         ),
