@@ -15,6 +15,28 @@ const decodeParts = Schema.decodeUnknownEffect(Parts);
 export const encodeCursor = (parts: ReadonlyArray<string>): string =>
   Buffer.from(JSON.stringify(parts), "utf8").toString("base64url");
 
+/** Whether the date is in the calendar, and its time on the clock: another one would be an error of the database. */
+const isMoment = (time: string): boolean => {
+  if (time === "infinity") return true;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ...zone] =
+    time.match(/\d+/g)?.map(Number) ?? [];
+  const date = new Date(Date.UTC(2000, 0));
+  date.setUTCFullYear(year, month - 1, day);
+  const [zoneHour = 0, ...zoneRest] = time.includes(".") ? zone.slice(1) : zone;
+  return (
+    year > 0 &&
+    date.getUTCFullYear() === year &&
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
+    hour < 24 &&
+    zoneHour < 16 &&
+    [minute, second, ...zoneRest].every((part) => part < 60)
+  );
+};
+
+const hasForm = (part: string, form: RegExp | undefined): boolean =>
+  form?.test(part) === true && (form !== cursorForms.time || isMoment(part));
+
 /** The parts, exactly `count` of them and each of its form, or `InvalidInput`; undefined for the first page. */
 export const decodeCursor = (
   cursor: string | undefined,
@@ -29,7 +51,7 @@ export const decodeCursor = (
     Effect.mapError(() => refused),
     Effect.filterOrFail(
       (parts) =>
-        parts.length === forms.length && parts.every((part, at) => forms[at]?.test(part) === true),
+        parts.length === forms.length && parts.every((part, at) => hasForm(part, forms[at])),
       () => refused,
     ),
   );

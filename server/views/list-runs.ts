@@ -21,6 +21,10 @@ export type RunListQuery = Schema.Struct<Fields>["Type"];
 
 const Row = Schema.Struct({ ...RunListItem.fields, cursorAt: Schema.String });
 
+/** No run is older than 1970, and PostgreSQL's years end where a number goes on. */
+const sinceEpoch = (time: number | undefined): number | undefined =>
+  time === undefined ? undefined : Math.max(0, time);
+
 const filtersOf = (tenantId: TenantId, query: RunListQuery): RunFilters => {
   const chosen = query.state === undefined || query.state.length === 0 ? undefined : query.state;
   const { outcome } = query;
@@ -37,8 +41,8 @@ const filtersOf = (tenantId: TenantId, query: RunListQuery): RunFilters => {
     threadId: query.threadId,
     tool: query.tool,
     failureTag: query.failureTag,
-    from: query.from,
-    to: query.to,
+    from: sinceEpoch(query.from),
+    to: sinceEpoch(query.to),
   };
 };
 

@@ -110,6 +110,18 @@ describe("the run list", () => {
   it("refuses a cursor of another list, an unknown state and a limit over 200", async () => {
     const bad = await api.request("/runs?cursor=abc", { token: ann.token });
     assert.strictEqual(bad.body.path, "query.cursor");
+    const noDay = Buffer.from(JSON.stringify(["2026-02-30 00:00:00+00", "run_1"])).toString(
+      "base64url",
+    );
+    for (const list of ["runs", "approvals", "denials"]) {
+      const refused = await api.request(`/${list}?cursor=${noDay}`, { token: ann.token });
+      assert.deepStrictEqual([refused.status, refused.body.path], [422, "query.cursor"], list);
+    }
+    // Times that PostgreSQL has no year for: as many runs as there are before 1970, and since.
+    const early = await api.request("/runs?to=-9007199254740991", { token: ann.token });
+    assert.deepStrictEqual([early.status, early.body.items], [200, []]);
+    const all = await api.request("/runs?from=-9007199254740991", { token: ann.token });
+    assert.strictEqual(all.status, 200);
     const state = await api.request("/runs?state=sleeping", { token: ann.token });
     assert.strictEqual(state.status, 422);
     const limit = await api.request("/runs?limit=201", { token: ann.token });

@@ -31,7 +31,13 @@ describe("a list's cursor", () => {
   const decode = (text: string) => Effect.runSync(Effect.result(decodeCursor(text, forms)));
 
   it("comes back as it was given", () => {
-    for (const time of ["2026-11-30 04:00:00.123456+00", "2026-11-30 04:00:00+00", "infinity"]) {
+    for (const time of [
+      "2026-11-30 04:00:00.123456+00",
+      "2026-11-30 04:00:00+00",
+      "2028-02-29 23:59:59.5-05:30",
+      "10000-01-01 00:00:00+00",
+      "infinity",
+    ]) {
       const parts = [time, "run_1"];
       const decoded = decode(encodeCursor(parts));
       assert.isTrue(decoded._tag === "Success");
@@ -48,6 +54,19 @@ describe("a list's cursor", () => {
     assert.strictEqual(decode(encodeCursor(["2026-11-30 04:00:00+00"]))._tag, "Failure");
     assert.strictEqual(decode(encodeCursor(["now()", "run_1"]))._tag, "Failure");
     assert.strictEqual(decode(encodeCursor(["2026-11-30 04:00:00+00", "run'--"]))._tag, "Failure");
+    for (const time of [
+      "2026-13-01 00:00:00+00",
+      "2026-02-29 00:00:00+00",
+      "2026-00-01 00:00:00+00",
+      "2026-01-01 24:00:00+00",
+      "2026-01-01 00:60:00+00",
+      "2026-01-01 00:00:60.1+00",
+      "2026-01-01 00:00:00.1+16",
+      "2026-01-01 00:00:00+00:60",
+      "0000-01-01 00:00:00+00",
+      "999999-01-01 00:00:00+00",
+    ])
+      assert.strictEqual(decode(encodeCursor([time, "run_1"]))._tag, "Failure", time);
   });
 });
 
