@@ -6,6 +6,7 @@ import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { JsonViewer } from "#components/json/json-viewer.tsx";
 import { JsonValue } from "#components/json/json-value.tsx";
+import { WhatTheySaw } from "#components/shell/moment.tsx";
 import { ApprovalStateBadge, RiskBadge } from "#components/status/status-badge.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { countOf } from "#components/ui/durations.ts";
@@ -177,7 +178,13 @@ function Outcome({ detail }: { detail: ApprovalDetail }) {
         </>
       )}
       {why === "" ? "." : ": "}
-      {why === "" ? null : <VisibleText text={why} />}
+      {why === "" ? null : <VisibleText text={why} />}{" "}
+      <WhatTheySaw
+        moment={detail.moment}
+        to={`/approvals?request=${encodeURIComponent(detail.requestId)}`}
+      >
+        {detail.decidedBy === null ? "The queue before it" : "What they saw"}
+      </WhatTheySaw>
     </p>
   );
 }

@@ -1,10 +1,12 @@
 "use client";
 import { ArrowLeft } from "lucide-react";
+import dynamic from "next/dynamic";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
+import { LookBack, useMomentAddress } from "#components/shell/moment.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { approvalStateLook, approvalStates } from "#components/status/approval-state.ts";
 import { Button } from "#components/ui/button.tsx";
@@ -20,8 +22,16 @@ import { useApprovals } from "./use-approvals.ts";
 const isState = (text: string | undefined): text is ApprovalState =>
   approvalStates.some((state) => state === text);
 
-/** The queue: the list at the left, the chosen call at the right, decided from there. */
+const ApprovalsPast = dynamic(() => import("./approvals-past.tsx"), { ssr: false });
+
+/** The queue as it is, or with `?at=` as it was after an event. */
 export function ApprovalsPage() {
+  const at = useMomentAddress();
+  return at === undefined ? <Queue /> : <ApprovalsPast at={at} />;
+}
+
+/** The queue: the list at the left, the chosen call at the right, decided from there. */
+function Queue() {
   const url = useUrlState();
   const wanted = url.get("state");
   const state = isState(wanted) ? wanted : "pending";
@@ -65,6 +75,9 @@ export function ApprovalsPage() {
                 <span className="mono text-soft" data-count>
                   {cappedText(count)} {approvalStateLook[state].word}
                 </span>
+              )}
+              {approvals.data?.pages[0] === undefined ? null : (
+                <LookBack asOf={approvals.data.pages[0].asOf} />
               )}
               <label className="ml-auto flex items-center gap-2">
                 <span className="text-soft">State</span>

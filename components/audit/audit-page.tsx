@@ -5,6 +5,7 @@ import { useState } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { JsonValue } from "#components/json/json-value.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
+import { WhatTheySaw } from "#components/shell/moment.tsx";
 import { PagedList } from "#components/shell/paged-list.tsx";
 import { usePages } from "#components/shell/use-pages.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
@@ -171,6 +172,30 @@ function ActDetail({ row }: { row: AuditView }) {
             >
               {row.runId}
             </Link>
+          </Fact>
+        )}
+        {row.moment === undefined ? null : (
+          <Fact name="What they saw">
+            <span className="flex flex-wrap gap-x-3">
+              {row.target.startsWith("apr_") ? (
+                <WhatTheySaw
+                  moment={row.moment}
+                  to={`/approvals?request=${encodeURIComponent(row.target)}`}
+                >
+                  the queue before this act
+                </WhatTheySaw>
+              ) : null}
+              {row.target.startsWith("unk_") ? (
+                <WhatTheySaw moment={row.moment} to="/unknowns">
+                  the doubts before this act
+                </WhatTheySaw>
+              ) : null}
+              {row.runId === null ? null : (
+                <WhatTheySaw moment={row.moment} to={`/runs/${encodeURIComponent(row.runId)}`}>
+                  the run before this act
+                </WhatTheySaw>
+              )}
+            </span>
           </Fact>
         )}
         {row.commandId === null ? null : (

@@ -5,6 +5,7 @@ import { ErrorPanel } from "#components/feedback/error-panel.tsx";
 import { Empty } from "#components/feedback/empty.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
+import { useMomentAddress } from "#components/shell/moment.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { Button } from "#components/ui/button.tsx";
 import { bytesText, countOf, countText } from "#components/ui/durations.ts";
@@ -163,9 +164,10 @@ function Explainer({ runId, turn }: { runId: string; turn: number }) {
   const { api } = useConsole();
   const [typed, setTyped] = useState("");
   const [asked, setAsked] = useState("");
+  const at = useMomentAddress();
   const answer = useQuery({
-    queryKey: keys.explanation(runId, turn, asked),
-    queryFn: ({ signal }) => api.explainExposure(runId, turn, asked, signal),
+    queryKey: keys.explanation(runId, turn, asked, at),
+    queryFn: ({ signal }) => api.explainExposure(runId, turn, asked, at, signal),
     enabled: asked !== "",
   });
   return (

@@ -1,5 +1,6 @@
 "use client";
 import Link from "next/link";
+import { LookBack } from "#components/shell/moment.tsx";
 import { isAtLeast, useMe } from "#components/shell/me.ts";
 import { RunStateBadge } from "#components/status/status-badge.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
@@ -10,7 +11,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { visibleText } from "#lib/contract/json/visible-text.ts";
 import type { RunDetail } from "#lib/contract/views.ts";
 import { AbortRun } from "./abort-run.tsx";
-import { LookBack, usePast } from "./past.tsx";
+import { usePast } from "./past.tsx";
 import { ProofPack } from "./proof-pack.tsx";
 
 /** What the run is, where it stands and what it has used. */
@@ -29,7 +30,7 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
           <RunStateBadge state={detail.state} />
           <span className="ml-auto flex items-center gap-2">
             {!isPast && isAtLeast(me, "operator") ? <ProofPack runId={detail.runId} /> : null}
-            <LookBack asOf={detail.asOf} />
+            {isPast ? null : <LookBack asOf={detail.asOf} />}
             {!isPast && isAtLeast(me, "operator") ? <AbortRun detail={detail} /> : null}
           </span>
         </>

@@ -3,6 +3,7 @@ import { archivedReason } from "#components/feedback/archived.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
+import { MomentBanner, NoPast, useMomentAddress } from "#components/shell/moment.tsx";
 import { FixedNow } from "#components/shell/use-now.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { useRouter } from "next/navigation";
@@ -12,14 +13,7 @@ import { Activity } from "./activity.tsx";
 import { Attempts } from "./attempts.tsx";
 import { Explanation } from "./explanation.tsx";
 import { ExposureView } from "./exposure-view.tsx";
-import {
-  NoPast,
-  PastBanner,
-  PastProvider,
-  useMomentAddress,
-  usePast,
-  useRunMoment,
-} from "./past.tsx";
+import { PastProvider, usePast, useRunMoment } from "./past.tsx";
 import { Records } from "./records.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { RunTimeline } from "./run-timeline.tsx";
@@ -44,7 +38,7 @@ export function RunPage({ runId }: { runId: string }) {
         {moment.data === undefined &&
         moment.error !== null &&
         archivedReason(moment.error) === undefined ? (
-          <NoPast />
+          <NoPast title="The run as it was" />
         ) : null}
         <QueryStates
           query={moment}
@@ -54,7 +48,7 @@ export function RunPage({ runId }: { runId: string }) {
           {(then) => (
             <PastProvider value={true}>
               <FixedNow value={then.at}>
-                <PastBanner moment={then} />
+                <MomentBanner moment={then} />
                 <Loaded snapshot={freshSnapshot(then.run)} />
               </FixedNow>
             </PastProvider>

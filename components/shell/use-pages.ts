@@ -6,6 +6,7 @@ interface Page<Item> {
   readonly items: ReadonlyArray<Item>;
   readonly next?: string;
   readonly count: { readonly value: number; readonly capped: boolean };
+  readonly asOf: number;
 }
 
 /** A keyset list: its rows so far, the count of the filter, and a way to the next page. */

@@ -1,8 +1,10 @@
 "use client";
+import dynamic from "next/dynamic";
 import { useCallback } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { ListAndDetail } from "#components/shell/list-and-detail.tsx";
+import { LookBack, useMomentAddress } from "#components/shell/moment.tsx";
 import { PagedList, useFirstOpen, useRowKeys } from "#components/shell/paged-list.tsx";
 import { usePages } from "#components/shell/use-pages.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
@@ -18,8 +20,16 @@ import type { UnknownListItem } from "#lib/contract/views.ts";
 import { reasonText } from "./reason-text.ts";
 import { UnknownDetailPane } from "./unknown-detail.tsx";
 
-/** Effects whose outcome is in doubt, oldest first, each settled by a person with evidence. */
+const UnknownsPast = dynamic(() => import("./unknowns-past.tsx"), { ssr: false });
+
+/** The effects in doubt as they are, or with `?at=` as they were after an event. */
 export function UnknownsPage() {
+  const at = useMomentAddress();
+  return at === undefined ? <Doubts /> : <UnknownsPast at={at} />;
+}
+
+/** Effects whose outcome is in doubt, oldest first, each settled by a person with evidence. */
+function Doubts() {
   const { api } = useConsole();
   const url = useUrlState();
   const state = url.get("state") === "resolved" ? "resolved" : "open";
@@ -49,6 +59,9 @@ export function UnknownsPage() {
               <span className="mono text-soft">
                 {cappedText(count)} {state}
               </span>
+            )}
+            {query.data?.pages[0] === undefined ? null : (
+              <LookBack asOf={query.data.pages[0].asOf} />
             )}
             <label className="ml-auto flex items-center gap-2" htmlFor="unknowns-state">
               <span className="text-soft">State</span>

@@ -12,6 +12,7 @@ import {
   type WakeRun,
 } from "../contract/commands.ts";
 import { DiagnosticListItem } from "../contract/http/diagnostic-list-item.ts";
+import { ApprovalsMoment, UnknownsMoment } from "../contract/http/moments.ts";
 import { RunListPage } from "../contract/http/run-list-page.ts";
 import { type CallBody, RunMoment, RunTimes, RunTurns } from "../contract/http/run-parts.ts";
 import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../contract/approval-views.ts";
@@ -122,8 +123,18 @@ export const makeApi = (surroundings: Surroundings) => {
       get(`/runs/${part(runId)}/records`, records, signal, query),
     exposure: (runId: string, turn: number, signal?: AbortSignal) =>
       get(`/runs/${part(runId)}/turns/${turn}/exposure`, ExposureView, signal),
-    explainExposure: (runId: string, turn: number, tool: string, signal?: AbortSignal) =>
-      get(`/runs/${part(runId)}/exposure-explanation`, ExposureExplanation, signal, { tool, turn }),
+    explainExposure: (
+      runId: string,
+      turn: number,
+      tool: string,
+      at: number | undefined,
+      signal?: AbortSignal,
+    ) =>
+      get(`/runs/${part(runId)}/exposure-explanation`, ExposureExplanation, signal, {
+        tool,
+        turn,
+        at,
+      }),
     explainRun: (runId: string, signal?: AbortSignal) =>
       get(`/runs/${part(runId)}/explanation`, RunExplanation, signal),
     wakeRun: (runId: string, commandId: string, command: WithoutId<WakeRun>) =>
@@ -139,6 +150,11 @@ export const makeApi = (surroundings: Surroundings) => {
     abortRun: (runId: string, commandId: string, command: WithoutId<AbortRun>) =>
       post(`/runs/${part(runId)}/abort`, { ...command, commandId }, RunDetail),
 
+    /** The queues as they were after an event of the log. */
+    approvalsAt: (sequence: number, signal?: AbortSignal) =>
+      get(`/approvals/moments/${sequence}`, ApprovalsMoment, signal),
+    unknownsAt: (sequence: number, signal?: AbortSignal) =>
+      get(`/unknowns/moments/${sequence}`, UnknownsMoment, signal),
     approvals: (query: ListQuery, signal?: AbortSignal) =>
       get("/approvals", approvals, signal, query),
     /** With the text of the answer: the arguments are shown from it, digit by digit. */

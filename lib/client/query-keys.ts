@@ -13,11 +13,14 @@ export const keys = {
   records: (runId: string) => ["records", runId] as const,
   exposure: (runId: string, turn: number) => ["exposure", runId, turn] as const,
   runExplanation: (runId: string) => ["run", runId, "explanation"] as const,
-  explanation: (runId: string, turn: number, tool: string) =>
-    ["explanation", runId, turn, tool] as const,
+  explanation: (runId: string, turn: number, tool: string, at?: number) =>
+    ["explanation", runId, turn, tool, at ?? "now"] as const,
   runs: (query: ListQuery) => ["runs", query] as const,
   approval: (requestId: string) => ["approval", requestId] as const,
   approvals: (query: ListQuery) => ["approvals", query] as const,
+  /** What was, which no event changes. */
+  approvalsAt: (sequence: number) => ["approvals-at", sequence] as const,
+  unknownsAt: (sequence: number) => ["unknowns-at", sequence] as const,
   unknown: (unknownId: string) => ["unknown", unknownId] as const,
   unknowns: (query: ListQuery) => ["unknowns", query] as const,
   denials: (query: ListQuery) => ["denials", query] as const,

@@ -318,6 +318,116 @@ test("[C102][OP-08] an effect in doubt is resolved with reason and evidence, ask
     .toBe("completed");
 });
 
+test("[OP-05][OP-08] both queues are looked at as they were, without any act, and a decision leads to what was seen", async () => {
+  test.setTimeout(240_000);
+  const { page } = ana;
+  const banner = page.locator("[data-past]");
+  const acts = page.getByRole("button", { name: /^(Approve|Deny|Resolve|Give more time)/ });
+  const looks = async (name: string) => {
+    for (const scheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const [width, height] of [
+        [1440, 900],
+        [390, 844],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        await ana.fits(`${name} ${width}`);
+        await ana.shoot(`${name}-${scheme}-${width}`);
+        await ana.isAccessible(`${name} ${scheme} ${width}`);
+      }
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  };
+
+  for (const [path, past] of [
+    ["/approvals", "Approvals as they were"],
+    ["/unknowns", "Unknowns as they were"],
+  ] as const) {
+    await ana.open(path);
+    await page.getByRole("button", { name: "Look back" }).click();
+    await expect(banner).toContainText("This is the past");
+    await expect(page.getByRole("heading", { level: 1, name: past })).toBeVisible();
+    await expect(acts).toHaveCount(0);
+    const sequence = Number(await banner.getAttribute("data-past"));
+    await page.getByRole("button", { name: "event before" }).click();
+    await expect
+      .poll(async () => Number(await banner.getAttribute("data-past")))
+      .toBe(sequence - 1);
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await expect(banner).toHaveCount(0);
+    // After the first event nothing waited and nothing was in doubt.
+    await ana.open(`${path}?at=1`);
+    await expect(page.getByText(/Nothing waited for anybody|No effect was in doubt/)).toBeVisible();
+    await looks(`past-empty${path.replace("/", "-")}`);
+    // A moment that is not in the log: why, and a way out.
+    await ana.open(`${path}?at=0`);
+    await expect(page.locator("#content").getByRole("alert")).toBeVisible();
+    await looks(`past-none${path.replace("/", "-")}`);
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await expect(page).not.toHaveURL(/[?&]at=/);
+    await expect(page.getByRole("button", { name: "Look back" })).toBeVisible();
+  }
+
+  // From a decision to what stood before it was made, and from the audit too.
+  const [decision] = (await ana.read("/audit?verb=decide-approval&accepted=yes&limit=1")).items;
+  const { moment, target } = decision;
+  const { state } = await ana.read(`/approvals/${target}`);
+  await ana.open(`/approvals?state=${state}&request=${target}`);
+  await page.getByRole("link", { name: "What they saw" }).click();
+  await expect(banner).toHaveAttribute("data-past", String(moment - 1));
+  await expect(page.locator(`[data-request="${target}"]`)).toBeVisible();
+  await expect(page.getByText("Would have run with these arguments")).toBeVisible();
+  await expect(page.getByRole("tree", { name: /as they were asked about/ })).toBeVisible();
+  await expect(acts).toHaveCount(0);
+  await looks("past-request");
+  await page.getByRole("button", { name: "event after" }).click();
+  await expect(banner).toHaveAttribute("data-past", String(moment));
+  await expect(page.locator(`[data-request="${target}"]`)).toHaveCount(0);
+  // What became of the run since: its arguments are away, the queue as it was is not.
+  await page.route(`**/api/v1/approvals/${target}`, (route) =>
+    route.fulfill({
+      status: 410,
+      json: {
+        _tag: "RunArchived",
+        message: "The run completed and was put away into an-archive.",
+        outcome: "completed",
+        settledAt: 1_700_000_000_000,
+        archivedAt: 1_700_000_000_000,
+        archive: "an-archive",
+      },
+    }),
+  );
+  await ana.open(`/approvals?request=${target}&at=${moment - 1}`);
+  await expect(page.getByText("As it stood")).toBeVisible();
+  await expect(page.locator("[data-archived]")).toContainText("an-archive");
+  await looks("past-request-archived");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+
+  await ana.open("/audit?verb=decide-approval");
+  const accepted = page.getByRole("button", { name: /accepted/ });
+  await accepted.first().click();
+  await looks("audit-moment");
+  await page.getByRole("link", { name: "the queue before this act" }).click();
+  await expect(banner).toHaveAttribute("data-past", String(moment - 1));
+  await ana.open("/audit?verb=resolve-unknown");
+  await accepted.first().click();
+  await page.getByRole("link", { name: "the doubts before this act" }).click();
+  await expect(page.getByRole("list", { name: "Effects that were in doubt" })).toBeVisible();
+  await expect(acts).toHaveCount(0);
+  await looks("past-doubts");
+
+  // The run as it was then: exposure is asked for that moment.
+  await page.getByRole("link", { name: "the run as it was then" }).first().click();
+  await expect(banner).toBeVisible();
+  await page.getByRole("tab", { name: /exposure/ }).click();
+  const answered = page.waitForRequest(/exposure-explanation\?.*at=\d+/);
+  await page.getByRole("textbox", { name: "Tool name" }).fill("issue_refund");
+  await page.keyboard.press("Enter");
+  await answered;
+  await looks("past-exposure");
+});
+
 test("[OP-01][C091] a run is looked at as it was, without any act, and on its timeline as lanes and as a table", async () => {
   const { items } = await ana.read("/runs?state=waiting");
   const { runId } = items[0];
