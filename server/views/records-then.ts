@@ -97,17 +97,31 @@ export const recordsThrough = Effect.fnUntraced(function* (
         ORDER BY j.sequence
         LIMIT (SELECT count(*) FROM told t WHERE ${sql.literal(`t.kind IN (${events})`)})) AS j) AS through`,
   );
+  /** Of each kind the first record that no event up to then tells of. */
+  const later = pairs.map(
+    ([events, record]) => sql`
+      (SELECT j.sequence FROM journal_records j
+        WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.kind = ${record}
+        ORDER BY j.sequence
+        OFFSET (SELECT count(*) FROM told t WHERE ${sql.literal(`t.kind IN (${events})`)}) LIMIT 1)`,
+  );
   const found = yield* decodeRows(Bound)(sql`
     WITH told AS MATERIALIZED (
       SELECT e.kind FROM events e WHERE e.tenant_id = ${tenantId} AND e.run_id = ${runId}
         AND e.sequence <= ${sequence}::float8::bigint AND e.kind NOT IN ('ModelText', 'ToolProgress')
+    ), untold AS (
+      SELECT min(u.sequence) AS sequence FROM (
+        ${later.reduce((before, next) => sql`${before} UNION ALL ${next}`)}) AS u
     ), known AS (
       ${counted.reduce((before, next) => sql`${before} UNION ALL ${next}`)}
       UNION ALL
-      SELECT max(CASE WHEN t.ended THEN c.settled_sequence ELSE c.prepared_sequence END)
-      FROM json_to_recordset(${JSON.stringify(calls)}::json) AS t (turn integer, call_id text, ended boolean)
-      JOIN tool_calls c ON c.tenant_id = ${tenantId} AND c.run_id = ${runId}
-        AND c.turn = t.turn AND c.call_id = t.call_id
+      SELECT max(c.sequence) FROM (
+        SELECT CASE WHEN t.ended THEN c.settled_sequence ELSE c.prepared_sequence END AS sequence
+        FROM json_to_recordset(${JSON.stringify(calls)}::json) AS t (turn integer, call_id text, ended boolean)
+        JOIN tool_calls c ON c.tenant_id = ${tenantId} AND c.run_id = ${runId}
+          AND c.turn = t.turn AND c.call_id = t.call_id) AS c
+      -- A call that was made again since has its place behind a record that nothing had told of yet.
+      CROSS JOIN untold u WHERE u.sequence IS NULL OR c.sequence < u.sequence
     ), last AS (SELECT max(k.through) AS through FROM known k)
     SELECT (SELECT max(j.sequence)::float8 FROM journal_records j
       WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.batch_id = (
