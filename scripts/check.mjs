@@ -5,6 +5,8 @@ export const checkSteps = [
   { name: "format", command: ["oxfmt", "--check", "."], hint: "npm run format" },
   { name: "lint", command: ["oxlint", "--deny-warnings", "."] },
   { name: "types", command: ["tsc", "-p", "."] },
+  // Without the types of Node or of the tests, as it is compiled for its users.
+  { name: "types of the library alone", command: ["tsc", "-p", "tsconfig.lib.json", "--noEmit"] },
   { name: "unused code", command: ["knip"] },
   { name: "client purity", command: ["node", "scripts/check-client-purity.mjs"] },
   { name: "documentation paths", command: ["node", "scripts/check-docs.mjs"] },
