@@ -247,6 +247,33 @@ describe("what a past says of exposure", () => {
   });
 });
 
+describe("the records of a past", () => {
+  it("[OP-01][OP-02] end where they ended then, also when a call of it was made again since", async () => {
+    const run = await api.run(startedRun());
+    const { records } = run;
+    await api.run(run.append([records.turn(["a"])]));
+    await api.run(run.append([records.prepared("a")]));
+    await api.run(run.append([records.unknown("a"), records.suspended("unknown")]));
+    const stood = await recordsOf(run.place.runId);
+    const { sequence } = await untilPast(
+      run.place.runId,
+      ({ openUnknowns, state }) => openUnknowns === 1 && state === "unknown",
+    );
+    await api.run(run.append([records.resolved("a", "safe-to-retry")]));
+    await api.run(run.append([records.attempt(2)]));
+    await api.run(run.append([records.prepared("a", 2)]));
+    await api.run(run.append([{ ...records.settled("a"), turn: 1 }]));
+    const last = await untilPast(run.place.runId, ({ turnViews }) =>
+      turnViews[0].calls.every(({ state }: Answer) => state === "succeeded"),
+    );
+    assert.deepStrictEqual(await recordsOf(run.place.runId, sequence), stood);
+    assert.deepStrictEqual(
+      await recordsOf(run.place.runId, last.sequence),
+      await recordsOf(run.place.runId),
+    );
+  });
+});
+
 describe("a past whose first events are gone", () => {
   it("[OP-02] is refused for records and exposure as for the run itself, and told by nothing that was left of it", async () => {
     const run = await api.run(startedRun());
@@ -280,10 +307,14 @@ describe("a past whose first events are gone", () => {
 });
 
 /** The newest event of the run once the log tells of so many turns. */
-const untilRecorded = async (runId: string, turns: number): Promise<Answer> => {
+const untilRecorded = (runId: string, turns: number): Promise<Answer> =>
+  untilPast(runId, (run) => run.turns === turns);
+
+/** The newest event of the run once the log tells of this state. */
+const untilPast = async (runId: string, isThere: (run: Answer) => boolean): Promise<Answer> => {
   for (;;) {
     const answer = await api.request(`/runs/${runId}/moments/999999999`, { token: ann.token });
-    if (answer.status === 200 && answer.body.run.turns === turns) return answer.body;
+    if (answer.status === 200 && isThere(answer.body.run)) return answer.body;
     await new Promise((done) => setTimeout(done, 30));
   }
 };
