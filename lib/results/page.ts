@@ -45,8 +45,7 @@ export const pageOf = (
     totalLength: source.length,
     ...(notice === undefined ? {} : { notice }),
   };
-  // No offset is longer than the last one.
-  // `null` takes as much as four digits.
+  // No offset is longer than the last one, and `null` takes as much as four digits.
   const empty = canonicalJson({ ...page, text: "", nextOffset: Math.max(source.length, 1_000) });
   const wanted = Math.min(source.length, start + Math.max(1, length));
   const whole = parts(source, wanted) ? (wanted - 1 > start ? wanted - 1 : wanted + 1) : wanted;
