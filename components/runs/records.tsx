@@ -7,6 +7,7 @@ import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { JsonViewer } from "#components/json/json-viewer.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
+import { useMomentAddress } from "#components/shell/moment.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { bytesText } from "#components/ui/durations.ts";
@@ -18,10 +19,12 @@ import type { RecordView } from "#lib/contract/views.ts";
 /** The run's records as stored, each with its digest and the digest of the one before it. */
 export function Records({ runId }: { runId: string }) {
   const { api } = useConsole();
+  // In the past only what stood then.
+  const at = useMomentAddress();
   const records = useInfiniteQuery({
-    queryKey: keys.records(runId),
+    queryKey: keys.records(runId, at),
     queryFn: ({ pageParam, signal }) =>
-      api.records(runId, { limit: 100, cursor: pageParam }, signal),
+      api.records(runId, { limit: 100, cursor: pageParam, at }, signal),
     initialPageParam: undefined as string | undefined, // the first page has no cursor
     getNextPageParam: (last) => last.next,
   });

@@ -10,7 +10,8 @@ export const keys = {
   runTurns: (runId: string, first: number) => ["run-turns", runId, first] as const,
   runTimes: (runId: string, before: number) => ["run-times", runId, before] as const,
   runAt: (runId: string, sequence: number) => ["run-at", runId, sequence] as const,
-  records: (runId: string) => ["records", runId] as const,
+  records: (runId: string, at?: number) =>
+    at === undefined ? (["records", runId] as const) : (["records-at", runId, at] as const),
   exposure: (runId: string, turn: number) => ["exposure", runId, turn] as const,
   runExplanation: (runId: string) => ["run", runId, "explanation"] as const,
   explanation: (runId: string, turn: number, tool: string, at?: number) =>

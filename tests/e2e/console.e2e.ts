@@ -445,6 +445,16 @@ test("[OP-01][C091] a run is looked at as it was, without any act, and on its ti
     .poll(async () => Number(await banner.getAttribute("data-past")))
     .toBeLessThan(sequence);
   await ana.isAccessible("a run in the past");
+  // Back to where nothing of its turn had been recorded: its records end there too.
+  await page.getByRole("tab", { name: "records" }).click();
+  const all = (await ana.read(`/runs/${runId}/records`)).items.length;
+  await expect(async () => {
+    const at = await banner.getAttribute("data-past");
+    const stood = (await ana.read(`/runs/${runId}/records?at=${at}`)).items.length;
+    if (stood === all) await page.getByRole("button", { name: "event before" }).click();
+    expect(stood).toBeLessThan(all);
+    await expect(page.locator('ol[aria-label="Records"] > li')).toHaveCount(stood);
+  }).toPass();
   await page.getByRole("button", { name: "Back to now" }).click();
   await expect(banner).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Abort" })).toBeVisible();
