@@ -1,5 +1,4 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { Empty } from "#components/feedback/empty.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
@@ -7,13 +6,10 @@ import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { JsonViewer } from "#components/json/json-viewer.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { ListAndDetail } from "#components/shell/list-and-detail.tsx";
-import { MomentBanner, NoPast, WithoutPutAway } from "#components/shell/moment.tsx";
-import { FixedNow } from "#components/shell/use-now.ts";
+import { PastQueue } from "#components/shell/past-queue.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { RiskBadge } from "#components/status/status-badge.tsx";
-import { countText } from "#components/ui/durations.ts";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
-import { PageHeader } from "#components/ui/page-header.tsx";
 import { At, Countdown } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
@@ -24,30 +20,15 @@ import { useApprovalCard } from "./use-approvals.ts";
 /** The queue as it was after an event: what was open, and what each request showed. Nothing can be decided. */
 export default function ApprovalsPast({ at }: { at: number }) {
   const { api } = useConsole();
-  const moment = useQuery({
-    queryKey: keys.approvalsAt(at),
-    queryFn: ({ signal }) => api.approvalsAt(at, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 60_000,
-    placeholderData: (before) => before,
-  });
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
-      {moment.data === undefined && moment.error !== null ? (
-        <NoPast title="Approvals as they were" />
-      ) : null}
-      <QueryStates
-        query={moment}
-        loading={<SkeletonRows height={58} label="the queue as it was" />}
-      >
-        {(then) => (
-          <FixedNow value={then.at}>
-            <MomentBanner moment={then} />
-            <Queue then={then} />
-          </FixedNow>
-        )}
-      </QueryStates>
-    </div>
+    <PastQueue
+      title="Approvals as they were"
+      loading="the queue as it was"
+      queryKey={keys.approvalsAt(at)}
+      read={(signal) => api.approvalsAt(at, signal)}
+    >
+      {(then) => <Queue then={then} />}
+    </PastQueue>
   );
 }
 
@@ -55,39 +36,26 @@ function Queue({ then }: { then: ApprovalsMoment }) {
   const url = useUrlState();
   const chosen = then.items.find(({ requestId }) => requestId === url.get("request"));
   return (
-    <>
-      <PageHeader
-        title="Approvals as they were"
-        aside={
-          <span className="mono text-soft" data-count>
-            {then.more ? "more than " : ""}
-            {countText(then.items.length)} open
-          </span>
-        }
-      >
-        <WithoutPutAway />
-      </PageHeader>
-      <ListAndDetail
-        backTo="Approvals as they were"
-        onBack={() => url.set({ request: undefined })}
-        detail={
-          chosen === undefined ? undefined : (
-            <CardThen key={chosen.requestId} row={chosen} sequence={then.sequence} />
-          )
-        }
-        list={
-          then.items.length === 0 ? (
-            <Empty kind="nothing-matches" title="Nothing waited for anybody then" />
-          ) : (
-            <ApprovalList
-              rows={then.items}
-              chosen={chosen?.requestId}
-              onChoose={({ requestId }) => url.set({ request: requestId }, true)}
-            />
-          )
-        }
-      />
-    </>
+    <ListAndDetail
+      backTo="Approvals as they were"
+      onBack={() => url.set({ request: undefined })}
+      detail={
+        chosen === undefined ? undefined : (
+          <CardThen key={chosen.requestId} row={chosen} sequence={then.sequence} />
+        )
+      }
+      list={
+        then.items.length === 0 ? (
+          <Empty kind="nothing-matches" title="Nothing waited for anybody then" />
+        ) : (
+          <ApprovalList
+            rows={then.items}
+            chosen={chosen?.requestId}
+            onChoose={({ requestId }) => url.set({ request: requestId }, true)}
+          />
+        )
+      }
+    />
   );
 }
 

@@ -1,16 +1,11 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { Empty } from "#components/feedback/empty.tsx";
-import { QueryStates } from "#components/feedback/query-states.tsx";
-import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
-import { MomentBanner, NoPast, WithoutPutAway } from "#components/shell/moment.tsx";
-import { FixedNow } from "#components/shell/use-now.ts";
+import { PastQueue } from "#components/shell/past-queue.tsx";
 import { callStateLook } from "#components/status/call-state.ts";
 import { StatusBadge } from "#components/status/status-badge.tsx";
-import { countOf, countText } from "#components/ui/durations.ts";
-import { PageHeader } from "#components/ui/page-header.tsx";
+import { countOf } from "#components/ui/durations.ts";
 import { Age } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
@@ -20,81 +15,53 @@ import { reasonText } from "./reason-text.ts";
 /** The effects in doubt as they were after an event. Nothing can be resolved. */
 export default function UnknownsPast({ at }: { at: number }) {
   const { api } = useConsole();
-  const moment = useQuery({
-    queryKey: keys.unknownsAt(at),
-    queryFn: ({ signal }) => api.unknownsAt(at, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 60_000,
-    placeholderData: (before) => before,
-  });
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
-      {moment.data === undefined && moment.error !== null ? (
-        <NoPast title="Unknowns as they were" />
-      ) : null}
-      <QueryStates
-        query={moment}
-        loading={<SkeletonRows height={58} label="the doubts as they were" />}
-      >
-        {(then) => (
-          <FixedNow value={then.at}>
-            <MomentBanner moment={then} />
-            <Doubts then={then} />
-          </FixedNow>
-        )}
-      </QueryStates>
-    </div>
+    <PastQueue
+      title="Unknowns as they were"
+      loading="the doubts as they were"
+      queryKey={keys.unknownsAt(at)}
+      read={(signal) => api.unknownsAt(at, signal)}
+    >
+      {(then) => <Doubts then={then} />}
+    </PastQueue>
   );
 }
 
 function Doubts({ then }: { then: UnknownsMoment }) {
   return (
-    <>
-      <PageHeader
-        title="Unknowns as they were"
-        aside={
-          <span className="mono text-soft">
-            {then.more ? "more than " : ""}
-            {countText(then.items.length)} open
-          </span>
-        }
-      >
-        <WithoutPutAway />
-      </PageHeader>
-      <div className="min-h-0 flex-1 overflow-auto bg-panel">
-        {then.items.length === 0 ? (
-          <Empty kind="nothing-matches" title="No effect was in doubt then" />
-        ) : (
-          <ul aria-label="Effects that were in doubt">
-            {then.items.map((row) => (
-              <li key={row.unknownId} className="border-b border-line px-4 py-2 text-table">
-                <span className="flex items-center gap-2">
-                  <StatusBadge look={callStateLook.unknown} compact />
-                  <code className="min-w-0 truncate font-semibold">
-                    <VisibleText text={row.toolName} line />
-                  </code>
-                  <span className="ml-auto text-soft">
-                    <Age at={row.unknownAt} />
-                  </span>
+    <div className="min-h-0 flex-1 overflow-auto bg-panel">
+      {then.items.length === 0 ? (
+        <Empty kind="nothing-matches" title="No effect was in doubt then" />
+      ) : (
+        <ul aria-label="Effects that were in doubt">
+          {then.items.map((row) => (
+            <li key={row.unknownId} className="border-b border-line px-4 py-2 text-table">
+              <span className="flex items-center gap-2">
+                <StatusBadge look={callStateLook.unknown} compact />
+                <code className="min-w-0 truncate font-semibold">
+                  <VisibleText text={row.toolName} line />
+                </code>
+                <span className="ml-auto text-soft">
+                  <Age at={row.unknownAt} />
                 </span>
-                <span className="mt-0.5 block truncate">
-                  <VisibleText text={row.runTitle} line />
-                </span>
-                <span className="mt-0.5 flex flex-wrap gap-x-2 text-soft">
-                  {reasonText(row.reason)}; the destination had been asked{" "}
-                  {countOf(row.probes, "time")}
-                  <Link
-                    href={`/runs/${encodeURIComponent(row.runId)}?at=${then.sequence}`}
-                    className="text-active underline underline-offset-2"
-                  >
-                    the run as it was then
-                  </Link>
-                </span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
-    </>
+              </span>
+              <span className="mt-0.5 block truncate">
+                <VisibleText text={row.runTitle} line />
+              </span>
+              <span className="mt-0.5 flex flex-wrap gap-x-2 text-soft">
+                {reasonText(row.reason)}; the destination had been asked{" "}
+                {countOf(row.probes, "time")}
+                <Link
+                  href={`/runs/${encodeURIComponent(row.runId)}?at=${then.sequence}`}
+                  className="text-active underline underline-offset-2"
+                >
+                  the run as it was then
+                </Link>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }

@@ -3,15 +3,11 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { ApprovalListItem } from "#lib/contract/approval-views.ts";
-import {
-  type ApprovalsMoment,
-  momentRows,
-  type UnknownsMoment,
-} from "#lib/contract/http/moments.ts";
-import type { TenantId } from "#lib/contract/ids.ts";
+import { type MomentPlace, momentRows } from "#lib/contract/http/moments.ts";
+import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { UnknownListItem } from "#lib/contract/views.ts";
 import { approvalListColumns } from "./list-approvals.ts";
-import { clockSlackMillis, readPersonEvents, readPlace } from "./moment-place.ts";
+import { clockSlackMillis, type PersonEvent, readPersonEvents, readPlace } from "./moment-place.ts";
 import { approvalsThen, unknownsThen } from "./queue-then.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
 import { unknownListColumns } from "./unknowns.ts";
@@ -31,62 +27,63 @@ const ApprovalRow = Schema.Struct({
   approversRequired: Schema.Int,
 });
 
-/** The approval queue as it was after an event. */
-export const readApprovalsMoment = Effect.fn("views.readApprovalsMoment")(function* (
+/** A queue's past is read alike: where in the log, what may have been open around then, and what the log says of it. */
+const readQueue = <Row extends { readonly runId: RunId }, Then, E, R>(
   tenantId: TenantId,
   asked: number,
-) {
-  const sql = yield* SqlClient;
-  return yield* inSnapshot(
+  readCandidates: (sql: SqlClient, place: MomentPlace) => Effect.Effect<ReadonlyArray<Row>, E, R>,
+  openThen: (
+    candidates: ReadonlyArray<Row>,
+    events: ReadonlyArray<PersonEvent>,
+    place: MomentPlace,
+  ) => ReadonlyArray<Then>,
+) =>
+  inSnapshot(
     tenantId,
     Effect.gen(function* () {
       const place = yield* readPlace(tenantId, asked);
-      const candidates = yield* decodeRows(ApprovalRow)(sql`
-        SELECT ${sql.literal(approvalListColumns)}, a.approvers_required AS "approversRequired"
-        FROM approval_requests a JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
-        WHERE a.tenant_id = ${tenantId} AND ${spanNear(sql, "a.requested_at", "a.decided_at", place.at)}
-        ORDER BY a.requested_at, a.request_id LIMIT ${mostCandidates + 1}`);
+      const candidates = yield* readCandidates(yield* SqlClient, place);
       const events = yield* readPersonEvents(
         tenantId,
         candidates.map(({ runId }) => runId),
       );
-      const items = approvalsThen(candidates, events, place);
-      const moment: ApprovalsMoment = {
+      const items = openThen(candidates, events, place);
+      return {
         ...place,
         items: items.slice(0, momentRows),
         more: items.length > momentRows || candidates.length > mostCandidates,
       };
-      return moment;
     }),
   );
-});
+
+/** The approval queue as it was after an event. */
+export const readApprovalsMoment = Effect.fn("views.readApprovalsMoment")(
+  (tenantId: TenantId, asked: number) =>
+    readQueue(
+      tenantId,
+      asked,
+      (sql, { at }) =>
+        decodeRows(ApprovalRow)(sql`
+          SELECT ${sql.literal(approvalListColumns)}, a.approvers_required AS "approversRequired"
+          FROM approval_requests a JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
+          WHERE a.tenant_id = ${tenantId} AND ${spanNear(sql, "a.requested_at", "a.decided_at", at)}
+          ORDER BY a.requested_at, a.request_id LIMIT ${mostCandidates + 1}`),
+      approvalsThen,
+    ),
+);
 
 /** The effects in doubt as they were after an event. */
-export const readUnknownsMoment = Effect.fn("views.readUnknownsMoment")(function* (
-  tenantId: TenantId,
-  asked: number,
-) {
-  const sql = yield* SqlClient;
-  return yield* inSnapshot(
-    tenantId,
-    Effect.gen(function* () {
-      const place = yield* readPlace(tenantId, asked);
-      const candidates = yield* decodeRows(UnknownListItem)(sql`
-        SELECT ${sql.literal(unknownListColumns)}
-        FROM unknown_outcomes u JOIN runs r ON r.tenant_id = u.tenant_id AND r.run_id = u.run_id
-        WHERE u.tenant_id = ${tenantId} AND ${spanNear(sql, "u.unknown_at", "u.resolved_at", place.at)}
-        ORDER BY u.unknown_at, u.unknown_id LIMIT ${mostCandidates + 1}`);
-      const events = yield* readPersonEvents(
-        tenantId,
-        candidates.map(({ runId }) => runId),
-      );
-      const items = unknownsThen(candidates, events, place);
-      const moment: UnknownsMoment = {
-        ...place,
-        items: items.slice(0, momentRows),
-        more: items.length > momentRows || candidates.length > mostCandidates,
-      };
-      return moment;
-    }),
-  );
-});
+export const readUnknownsMoment = Effect.fn("views.readUnknownsMoment")(
+  (tenantId: TenantId, asked: number) =>
+    readQueue(
+      tenantId,
+      asked,
+      (sql, { at }) =>
+        decodeRows(UnknownListItem)(sql`
+          SELECT ${sql.literal(unknownListColumns)}
+          FROM unknown_outcomes u JOIN runs r ON r.tenant_id = u.tenant_id AND r.run_id = u.run_id
+          WHERE u.tenant_id = ${tenantId} AND ${spanNear(sql, "u.unknown_at", "u.resolved_at", at)}
+          ORDER BY u.unknown_at, u.unknown_id LIMIT ${mostCandidates + 1}`),
+      unknownsThen,
+    ),
+);
