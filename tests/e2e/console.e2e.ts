@@ -319,7 +319,7 @@ test("[C102][OP-08] an effect in doubt is resolved with reason and evidence, ask
 });
 
 test("[OP-05][OP-08] both queues are looked at as they were, without any act, and a decision leads to what was seen", async () => {
-  test.setTimeout(240_000);
+  test.setTimeout(360_000);
   const { page } = ana;
   const banner = page.locator("[data-past]");
   const acts = page.getByRole("button", { name: /^(Approve|Deny|Resolve|Give more time)/ });
