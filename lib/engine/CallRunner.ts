@@ -6,7 +6,6 @@
 import * as Cause from "effect/Cause";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
-import * as Exit from "effect/Exit";
 import { programmaticToolsOf } from "#lib/broker/programmatic-tools.ts";
 import { BatchFailure, makeCallInside } from "./call-inside.ts";
 import type { InnerAllowance } from "./inner-allowance.ts";
@@ -46,9 +45,6 @@ export const runCall = (
     }),
   );
 
-/** Whether this fiber is being interrupted, asked where interruption is off. */
-const hostInterrupts = Effect.map(Effect.exit(Effect.interruptible(Effect.void)), Exit.isFailure);
-
 const innerDoubt =
   "A call that this one made has started and has no result; so nothing can be said of this one either.";
 
@@ -80,8 +76,8 @@ const settle = (
       case "defect":
         return yield* settlement.ends;
       case "interrupted":
-        if (yield* hostInterrupts) return yield* Effect.interrupt;
         // A handler that interrupts itself has a fault of its own: trying it again would only meet it again (F-03).
+        // Where its host interrupts, that wins over this failure as soon as interruption is on again.
         return yield* new BatchFailure({
           cause: Cause.interrupt(),
           kind: "defect",
