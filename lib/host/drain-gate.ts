@@ -33,13 +33,14 @@ const startsWork = (event: RunEvent): boolean =>
 /** Waits for ever, but lets itself be interrupted even where its caller does not. */
 const held = Effect.interruptible(Effect.never);
 
-const note = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => {
-  for (const record of records) {
-    if (record._tag === "ToolCallPrepared") inFlight.add(keyOf(record));
-    else if (record._tag === "ToolCallSettled" || record._tag === "ToolCallUnknown") {
+/** A call is in flight from the moment its promise is on its way: its handler starts as soon as that is kept. */
+const begin = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => {
+  for (const record of records) if (record._tag === "ToolCallPrepared") inFlight.add(keyOf(record));
+};
+const end = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => {
+  for (const record of records)
+    if (record._tag === "ToolCallSettled" || record._tag === "ToolCallUnknown")
       inFlight.delete(keyOf(record));
-    }
-  }
 };
 
 export const makeDrainGate = (): DrainGate => {
@@ -48,20 +49,22 @@ export const makeDrainGate = (): DrainGate => {
   const attempts = new Set<Set<string>>();
   const guardWith = (
     durability: RunDurability["Service"],
-    note: (records: ReadonlyArray<RunRecord>) => void,
+    inFlight: Set<string>,
   ): RunDurability["Service"] => ({
     ...durability,
     record: (records, diagnostics, results) =>
       Effect.suspend(() => {
         if (closing && records.some(startsCall)) return held;
+        begin(inFlight, records);
+        // A promise that was not kept ends its attempt, and with it what is waited for here.
         return Effect.tap(durability.record(records, diagnostics, results), () =>
-          Effect.sync(() => note(records)),
+          Effect.sync(() => end(inFlight, records)),
         );
       }),
     // Ends calls and never starts one, so a closing host lets it pass.
     recordSoon: (records, diagnostics, results) =>
       Effect.tap(durability.recordSoon(records, diagnostics, results), () =>
-        Effect.sync(() => note(records)),
+        Effect.sync(() => end(inFlight, records)),
       ),
     emit: (event) =>
       Effect.suspend(() => (closing && startsWork(event) ? held : durability.emit(event))),
@@ -74,7 +77,7 @@ export const makeDrainGate = (): DrainGate => {
         return inFlight;
       }),
       (inFlight) => Effect.sync(() => attempts.delete(inFlight)),
-    ).pipe(Effect.map((inFlight) => guardWith(durability, (records) => note(inFlight, records))));
+    ).pipe(Effect.map((inFlight) => guardWith(durability, inFlight)));
   const isIdle = () => [...attempts].every((inFlight) => inFlight.size === 0);
   const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
     isIdle() ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),

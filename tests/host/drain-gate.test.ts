@@ -31,11 +31,14 @@ const settled: RunRecord = {
   endedAt: 1,
 };
 
-const makeHost = Effect.gen(function* () {
+const makeHostOn = Effect.fnUntraced(function* (before: Effect.Effect<void>) {
   const seen: Array<string> = [];
   const gate = makeDrainGate();
   const keep = (records: ReadonlyArray<RunRecord>) =>
-    Effect.sync(() => void seen.push(...records.map(({ _tag }) => _tag)));
+    Effect.andThen(
+      before,
+      Effect.sync(() => void seen.push(...records.map(({ _tag }) => _tag))),
+    );
   const durability = yield* gate.guard(
     RunDurability.of({
       record: keep,
@@ -49,6 +52,7 @@ const makeHost = Effect.gen(function* () {
   );
   return { seen, gate, durability };
 });
+const makeHost = makeHostOn(Effect.void);
 
 describe("a host that stops", () => {
   it.effect(
@@ -100,6 +104,23 @@ describe("a host that stops", () => {
       assert.isUndefined(closing.pollUnsafe());
       yield* durability.record([settled]);
       yield* TestClock.adjust("100 millis");
+      assert.isDefined(closing.pollUnsafe());
+      assert.deepStrictEqual(seen, ["ToolCallPrepared", "ToolCallSettled"]);
+    }),
+  );
+
+  it.effect("[DU-04] waits for a call whose promise is on its way when it is told to stop", () =>
+    Effect.gen(function* () {
+      const { seen, gate, durability } = yield* makeHostOn(Effect.sleep("1 second"));
+      const call = yield* Effect.forkChild(
+        Effect.andThen(durability.record([prepared]), durability.record([settled])),
+      );
+      yield* TestClock.adjust("1 millis");
+      const closing = yield* Effect.forkChild(gate.close(3_000));
+      yield* TestClock.adjust("1500 millis");
+      assert.isUndefined(closing.pollUnsafe());
+      yield* TestClock.adjust("600 millis");
+      yield* Fiber.join(call);
       assert.isDefined(closing.pollUnsafe());
       assert.deepStrictEqual(seen, ["ToolCallPrepared", "ToolCallSettled"]);
     }),
