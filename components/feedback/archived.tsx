@@ -13,22 +13,31 @@ export type ArchivedReason = Extract<FailureReason, { _tag: "RunArchived" }>;
 export const archivedReason = (error: unknown): ArchivedReason | undefined =>
   error instanceof ApiFailure && error.reason._tag === "RunArchived" ? error.reason : undefined;
 
-/** A run that retention has put away: no fault, but what is known of it and where the rest is. */
+/**
+ * A run that retention has put away: no fault, but what is known of it and where the rest is. Without `runId`
+ * something of a run was asked for by its own id, and the server says which run that was.
+ */
 export function Archived({
   reason,
-  runId,
+  runId: asked,
 }: {
   reason: ArchivedReason;
   runId?: string | undefined;
 }) {
   const { archive, archivedAt, outcome, settledAt } = reason;
+  const runId = asked ?? reason.runId;
+  // A page of its own where the run was asked for, else a part of one that has its heading.
+  const Heading = asked === undefined ? "h2" : "h1";
   return (
     <section aria-label="Archived" className="flex flex-col gap-3 px-4 py-6" data-archived>
-      <h1 className="flex items-center gap-2 text-title font-semibold">
-        <Archive aria-hidden size={16} className="text-soft" /> This run was put away
-      </h1>
+      <Heading className="flex items-center gap-2 text-title font-semibold">
+        <Archive aria-hidden size={16} className="text-soft" />{" "}
+        {asked === undefined
+          ? "The run that this belonged to was put away"
+          : "This run was put away"}
+      </Heading>
       <p className="max-w-prose text-soft">
-        It had settled and was old enough for this installation's retention.{" "}
+        The run had settled and was old enough for this installation's retention.{" "}
         {archive === null
           ? "Its records were deleted without an archive."
           : "Its records, calls and exposures are in the archive file below, which whoever runs this installation has."}{" "}

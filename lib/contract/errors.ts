@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema";
 import { BasisChange } from "./approval.ts";
+import { RunId } from "./ids.ts";
 import { ApprovalState, ResolutionKind, RunOutcome, RunState } from "./status.ts";
 
 /** No credentials, or credentials that are not valid any more. */
@@ -97,6 +98,8 @@ export class RunArchived extends Schema.TaggedError<RunArchived>()(
   "RunArchived",
   {
     message: Schema.String,
+    /** Also where something of it was asked for; absent from what older servers answer. */
+    runId: Schema.optionalKey(RunId),
     outcome: RunOutcome,
     settledAt: Schema.Int,
     archivedAt: Schema.Int,

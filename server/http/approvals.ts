@@ -10,6 +10,7 @@ import { readApprovalDetail } from "#server/views/approval-detail.ts";
 import { readApprovalsMoment } from "#server/views/queue-moment.ts";
 import { listApprovals } from "#server/views/list-approvals.ts";
 import { unlessArchived } from "#server/views/archived-run.ts";
+import { ofItem } from "./of-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -37,24 +38,24 @@ export const approvalsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const operator = yield* operatorFor("view", params.requestId);
           return yield* readApprovalDetail(operator, params.requestId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.requestId), Effect.provideContext(services)),
       decide: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* decideApproval(operator, params.requestId, payload);
           return yield* readApprovalDetail(operator, params.requestId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.requestId), Effect.provideContext(services)),
       extend: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* extendApproval(operator, params.requestId, payload);
           return yield* readApprovalDetail(operator, params.requestId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.requestId), Effect.provideContext(services)),
       look: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           return yield* lookAtApproval(operator, params.requestId, payload);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.requestId), Effect.provideContext(services)),
     });
   }),
 );

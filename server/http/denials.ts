@@ -5,6 +5,7 @@ import { CurrentOperator } from "#lib/contract/http/authentication.ts";
 import { acknowledgeDenial } from "#server/operator/acknowledge-denial.ts";
 import { listDenials, readDenial } from "#server/views/denials.ts";
 import { unlessArchived } from "#server/views/archived-run.ts";
+import { ofItem } from "./of-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -23,13 +24,13 @@ export const denialsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.denialId);
           return yield* readDenial(tenantId, params.denialId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.denialId), Effect.provideContext(services)),
       acknowledge: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* acknowledgeDenial(operator, params.denialId, payload);
           return yield* readDenial(operator.tenantId, params.denialId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.denialId), Effect.provideContext(services)),
     });
   }),
 );

@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { listDiagnostics, readDiagnostic } from "#server/views/diagnostics.ts";
 import { unlessArchived } from "#server/views/archived-run.ts";
+import { ofItem } from "./of-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -23,7 +24,7 @@ export const diagnosticsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("read-diagnostics", params.diagnosticId);
           return yield* readDiagnostic(tenantId, params.diagnosticId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.diagnosticId), Effect.provideContext(services)),
     });
   }),
 );

@@ -8,6 +8,7 @@ import { resolveUnknown } from "#server/operator/resolve-unknown.ts";
 import { readUnknownsMoment } from "#server/views/queue-moment.ts";
 import { listUnknowns, readUnknownDetail } from "#server/views/unknowns.ts";
 import { unlessArchived } from "#server/views/archived-run.ts";
+import { ofItem } from "./of-run.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -35,19 +36,19 @@ export const unknownsHandlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.unknownId);
           return yield* readUnknownDetail(tenantId, params.unknownId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.unknownId), Effect.provideContext(services)),
       probe: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* probeUnknown(operator, params.unknownId, payload);
           return yield* readUnknownDetail(operator.tenantId, params.unknownId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.unknownId), Effect.provideContext(services)),
       resolve: ({ params, payload }) =>
         Effect.gen(function* () {
           const operator = yield* CurrentOperator;
           yield* resolveUnknown(operator, params.unknownId, payload);
           return yield* readUnknownDetail(operator.tenantId, params.unknownId);
-        }).pipe(Effect.provideContext(services)),
+        }).pipe(ofItem(params.unknownId), Effect.provideContext(services)),
     });
   }),
 );

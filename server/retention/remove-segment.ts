@@ -32,6 +32,14 @@ const tablesOfRuns = [
   "archived_copies",
 ] as const;
 
+/** Rows that are asked for by an id of their own, which leads to no run: what stays of them is whose they were. */
+const itemsOfRuns = [
+  ["approval_requests", "request_id"],
+  ["unknown_outcomes", "unknown_id"],
+  ["denials", "denial_id"],
+  ["diagnostics", "diagnostic_id"],
+] as const;
+
 const Taken = Schema.Struct({ run_id: Schema.String });
 const Count = Schema.Tuple([Schema.Struct({ count: Schema.Int })]);
 
@@ -82,6 +90,17 @@ export const makeRemoveSegment = Effect.gen(function* () {
       RETURNING run_id`,
   });
 
+  const keepItems = (segment: Segment) => {
+    const runs = textArray(runsOf(segment));
+    const items = itemsOfRuns.map(
+      ([table, id]) => sql`SELECT tenant_id, ${sql(id)}, run_id FROM ${sql(table)}
+        WHERE tenant_id = ${segment.tenantId} AND run_id = ANY(${runs})`,
+    );
+    return sql`INSERT INTO archived_items (tenant_id, item_id, run_id)
+      ${items.reduce((before, next) => sql`${before} UNION ALL ${next}`)}
+      ON CONFLICT (tenant_id, item_id) DO NOTHING`;
+  };
+
   /** One statement: a round trip per table and thread would be most of the time of a pass. */
   const removeRows = (segment: Segment) => {
     const { tenantId } = segment;
@@ -116,6 +135,7 @@ export const makeRemoveSegment = Effect.gen(function* () {
       ranges.map(({ after, through }) => ({ after, through })),
     );
     yield* keepLinks(segment, gapsLeft);
+    yield* keepItems(segment);
     yield* removeRows(segment);
     yield* writeGaps(tenantId, threadId, gapsLeft);
     return true;

@@ -133,6 +133,8 @@ const restore = Effect.fnUntraced(function* (
     const other = runs.find((runId) => !gone.has(runId));
     if (other !== undefined)
       return yield* refuse(`Run ${other} is here, or it went into another archive than ${name}.`);
+    yield* sql`DELETE FROM archived_items
+      WHERE tenant_id = ${tenantId} AND run_id = ANY(${textArray(runs)})`;
     yield* sql`INSERT INTO archived_copies (tenant_id, run_id, archive)
       SELECT ${tenantId}, run_id, ${name} FROM unnest(${textArray(runs)}) AS run_id`;
   });

@@ -59,7 +59,7 @@ export const archivesIn = (folder: string) =>
 /** Every table that holds rows of runs, but for those that are meant to keep them. */
 const runTables = `SELECT table_name AS name FROM information_schema.columns
   WHERE table_schema = 'public' AND column_name = 'run_id'
-    AND table_name NOT IN ('archived_runs', 'audit_log', 'idempotency_keys', 'events', 'event_inbox')
+    AND table_name NOT IN ('archived_runs', 'archived_items', 'audit_log', 'idempotency_keys', 'events', 'event_inbox')
   ORDER BY 1`;
 
 export const tablesWith = Effect.fnUntraced(function* (place: RunPlace) {

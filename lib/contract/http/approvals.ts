@@ -15,7 +15,7 @@ import { page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { ApprovalsMoment } from "./moments.ts";
 import { pagingQuery } from "./paging.ts";
-import { readRefusals, runListRefusals } from "./refusals.ts";
+import { readRefusals, runListRefusals, runRefusals } from "./refusals.ts";
 
 const requestId = { requestId: ApprovalRequestId };
 
@@ -42,14 +42,14 @@ export const approvalsGroup = HttpApiGroup.make("approvals")
     HttpApiEndpoint.get("get", "/approvals/:requestId", {
       params: requestId,
       success: ApprovalDetail,
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.post("decide", "/approvals/:requestId/decision", {
       params: requestId,
       payload: DecideApproval,
       success: ApprovalDetail,
       error: [
-        ...readRefusals,
+        ...runRefusals,
         InvalidInput,
         IdempotencyConflict,
         ApprovalAlreadyDecided,
@@ -61,13 +61,13 @@ export const approvalsGroup = HttpApiGroup.make("approvals")
       params: requestId,
       payload: ExtendApproval,
       success: ApprovalDetail,
-      error: [...readRefusals, InvalidInput, IdempotencyConflict, ApprovalAlreadyDecided],
+      error: [...runRefusals, InvalidInput, IdempotencyConflict, ApprovalAlreadyDecided],
     }),
     HttpApiEndpoint.post("look", "/approvals/:requestId/look", {
       params: requestId,
       payload: LookAtApproval,
       success: Schema.Struct({ lookers: Schema.Array(ApprovalLooker) }),
-      error: readRefusals,
+      error: runRefusals,
     }),
   )
   .middleware(DecodedInput)

@@ -6,7 +6,7 @@ import { DenialId, RunId } from "../ids.ts";
 import { DenialListItem, page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
-import { readRefusals, runListRefusals } from "./refusals.ts";
+import { runListRefusals, runRefusals } from "./refusals.ts";
 
 const denialId = { denialId: DenialId };
 
@@ -26,13 +26,13 @@ export const denialsGroup = HttpApiGroup.make("denials")
     HttpApiEndpoint.get("get", "/denials/:denialId", {
       params: denialId,
       success: DenialListItem,
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.post("acknowledge", "/denials/:denialId/acknowledge", {
       params: denialId,
       payload: AcknowledgeDenial,
       success: DenialListItem,
-      error: [...readRefusals, IdempotencyConflict],
+      error: [...runRefusals, IdempotencyConflict],
     }),
   )
   .middleware(DecodedInput)

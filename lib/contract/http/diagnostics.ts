@@ -6,7 +6,7 @@ import { DiagnosticListItem } from "./diagnostic-list-item.ts";
 import { DiagnosticView, page } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
-import { readRefusals, runListRefusals } from "./refusals.ts";
+import { runListRefusals, runRefusals } from "./refusals.ts";
 
 /** Private failure evidence, behind a permission of its own; lists carry no evidence (OP-04, DX-06, C079). */
 export const diagnosticsGroup = HttpApiGroup.make("diagnostics")
@@ -23,7 +23,7 @@ export const diagnosticsGroup = HttpApiGroup.make("diagnostics")
     HttpApiEndpoint.get("get", "/diagnostics/:diagnosticId", {
       params: { diagnosticId: DiagnosticId },
       success: DiagnosticView,
-      error: readRefusals,
+      error: runRefusals,
     }),
   )
   .middleware(DecodedInput)

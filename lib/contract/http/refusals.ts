@@ -7,7 +7,7 @@ export const listRefusals = [Forbidden, StoreUnavailable] as const;
 /** One noun by id: the same, or no such id in this tenant (a foreign id looks like a missing one, C042). */
 export const readRefusals = [Forbidden, NotFound, StoreUnavailable] as const;
 
-/** One run by id, or anything of it: the same, or it was put away because of its age. */
+/** One run by id, or anything of it, also by an id of its own: the same, or it was put away because of its age. */
 export const runRefusals = [...readRefusals, RunArchived] as const;
 
 /** A list that may be asked for one run's rows, which an archive takes with the run. */

@@ -14,7 +14,7 @@ import { page, UnknownDetail, UnknownListItem } from "../views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { UnknownsMoment } from "./moments.ts";
 import { pagingQuery } from "./paging.ts";
-import { readRefusals, runListRefusals } from "./refusals.ts";
+import { readRefusals, runListRefusals, runRefusals } from "./refusals.ts";
 
 const unknownId = { unknownId: UnknownId };
 
@@ -40,14 +40,14 @@ export const unknownsGroup = HttpApiGroup.make("unknowns")
     HttpApiEndpoint.get("get", "/unknowns/:unknownId", {
       params: unknownId,
       success: UnknownDetail,
-      error: readRefusals,
+      error: runRefusals,
     }),
     HttpApiEndpoint.post("resolve", "/unknowns/:unknownId/resolution", {
       params: unknownId,
       payload: ResolveUnknown,
       success: UnknownDetail,
       error: [
-        ...readRefusals,
+        ...runRefusals,
         InvalidInput,
         IdempotencyConflict,
         ApprovalChanged,
@@ -59,7 +59,7 @@ export const unknownsGroup = HttpApiGroup.make("unknowns")
       params: unknownId,
       payload: ProbeUnknown,
       success: UnknownDetail,
-      error: [...readRefusals, IdempotencyConflict, ProbeRefused],
+      error: [...runRefusals, IdempotencyConflict, ProbeRefused],
     }),
   )
   .middleware(DecodedInput)
