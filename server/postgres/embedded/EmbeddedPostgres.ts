@@ -29,7 +29,7 @@ import {
   spawnServer,
   stopServer,
 } from "#server/postgres/embedded/postgres-process.ts";
-import { isAlive, livingPostmaster } from "#server/postgres/embedded/postmaster-pid.ts";
+import { copiedFrom, isAlive, livingPostmaster } from "#server/postgres/embedded/postmaster-pid.ts";
 
 export interface EmbeddedPostgresOptions {
   /** DATA_DIR/postgres. Created when absent. */
@@ -63,6 +63,16 @@ const checkMajor = Effect.fn("EmbeddedPostgres.checkMajor")(function* (
   return yield* new EmbeddedPostgresRefused({
     reason: "other-major-version",
     message: `The data in ${folder.data} was made by PostgreSQL ${found}, and this release brings PostgreSQL ${binaries.major}: start the release that made it and move the data with pg_dump, or set DATA_DIR to another folder.`,
+  });
+});
+
+/** Its files are of many moments, and its postmaster.pid leads to the other folder's server. */
+const checkCopy = Effect.fn("EmbeddedPostgres.checkCopy")(function* (folder: PostgresFolder) {
+  const original = copiedFrom(folder.data);
+  if (original === undefined) return;
+  return yield* new EmbeddedPostgresRefused({
+    reason: "copied-while-running",
+    message: `The data in ${folder.data} came from ${original} while a PostgreSQL server ran there, so it may be torn: stop the host and copy it again (cp -a); if the server had been killed and nothing ran during the copy, remove ${path.join(folder.data, "postmaster.pid")} and start again.`,
   });
 });
 
@@ -116,6 +126,7 @@ const launch = Effect.fn("EmbeddedPostgres.launch")(function* (options: Embedded
   const folder = yield* prepareFolder(path.resolve(options.folder), user);
   yield* startLock(folder.control);
   const initialized = yield* checkMajor(folder, binaries);
+  yield* checkCopy(folder);
   const admin = {
     username: "postgres",
     password: secretOf(folder.control, "superuser-password"),

@@ -9,6 +9,7 @@ export class EmbeddedPostgresRefused extends Schema.TaggedError<EmbeddedPostgres
       "missing-binaries",
       "folder-unwritable",
       "folder-busy",
+      "copied-while-running",
       "other-major-version",
       "did-not-start",
     ]),

@@ -1,9 +1,11 @@
 /** What PostgreSQL itself writes into its data folder about the process that serves it. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import path from "node:path";
 
 export interface Postmaster {
   readonly pid: number;
+  /** Where it serves; another folder's file got here by being copied. */
+  readonly dataFolder: string;
   readonly port: number;
   readonly ready: boolean;
 }
@@ -14,7 +16,7 @@ export const parsePostmasterPid = (text: string): Postmaster | undefined => {
   const pid = Number(lines[0]);
   const port = Number(lines[3]);
   if (!Number.isInteger(pid) || pid <= 1 || !Number.isInteger(port) || port <= 0) return undefined;
-  return { pid, port, ready: lines[7] === "ready" };
+  return { pid, dataFolder: lines[1] ?? "", port, ready: lines[7] === "ready" };
 };
 
 /** The fields of /proc/<pid>/stat after the name, which stands in parentheses and may hold spaces. */
@@ -51,6 +53,25 @@ export const readPostmaster = (dataFolder: string): Postmaster | undefined => {
   const file = path.join(dataFolder, "postmaster.pid");
   if (!existsSync(file)) return undefined;
   return parsePostmasterPid(readFileSync(file, "utf8"));
+};
+
+const realPath = (folder: string): string => {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+};
+
+/**
+ * The folder that this one was copied from while a server ran in it, or had been killed in it: PostgreSQL takes
+ * its file away when it stops, and names its own folder there.
+ */
+export const copiedFrom = (dataFolder: string): string | undefined => {
+  const found = readPostmaster(dataFolder);
+  return found === undefined || realPath(found.dataFolder) === realPath(dataFolder)
+    ? undefined
+    : found.dataFolder;
 };
 
 /** The living server of `dataFolder`; a stale file of a killed or rebooted machine gives undefined. */

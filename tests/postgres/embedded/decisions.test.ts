@@ -20,7 +20,12 @@ it.effect("an unsupported platform is refused in one sentence that names DATABAS
 
 it("the postmaster file of a starting server gives its pid, and a torn one gives nothing", () => {
   const text = "4711\n/data\n1790000000\n45001\n\n127.0.0.1\n  5 6\nready   \n";
-  assert.deepStrictEqual(parsePostmasterPid(text), { pid: 4711, port: 45001, ready: true });
+  assert.deepStrictEqual(parsePostmasterPid(text), {
+    pid: 4711,
+    dataFolder: "/data",
+    port: 45001,
+    ready: true,
+  });
   assert.strictEqual(parsePostmasterPid("4711\n/data\n"), undefined);
   assert.strictEqual(parsePostmasterPid("1\n/data\n1\n45001\n"), undefined);
 });

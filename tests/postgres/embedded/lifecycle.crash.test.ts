@@ -1,10 +1,12 @@
 /** Real processes: the launcher is killed, stopped, started twice; the server's own files tell what happened. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Effect, Redacted } from "effect";
+import * as PgConnection from "@effect/sql-pg/PgConnection";
 import { isAlive } from "#server/postgres/embedded/postmaster-pid.ts";
 
 interface Ready {
@@ -16,6 +18,7 @@ interface Ready {
 let folder: string;
 let children: Array<ChildProcess> = [];
 let servers: Array<number> = [];
+let copies: Array<string> = [];
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), "effect-agent-embedded-"));
@@ -27,7 +30,8 @@ afterEach(async () => {
   children = [];
   servers = [];
   await new Promise((resolve) => setTimeout(resolve, 300));
-  rmSync(folder, { recursive: true, force: true });
+  for (const made of [folder, ...copies]) rmSync(made, { recursive: true, force: true });
+  copies = [];
 });
 
 const firstLine = (child: ChildProcess) =>
@@ -41,14 +45,16 @@ const firstLine = (child: ChildProcess) =>
     child.on("close", () => reject(new Error(`the launcher ended: ${text}`)));
   });
 
-const launch = async (): Promise<{
+const launch = async (
+  at = folder,
+): Promise<{
   readonly child: ChildProcess;
   readonly line: string;
   readonly ready: Ready;
 }> => {
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", "tests/support/embedded-child.ts", folder],
+    ["--import", "tsx", "tests/support/embedded-child.ts", at],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },
@@ -68,6 +74,20 @@ const ended = (child: ChildProcess, name: NodeJS.Signals) =>
     child.on("close", () => resolve(performance.now() - begun));
     child.kill(name);
   });
+
+const query = (url: string, text: string) =>
+  Effect.runPromise(
+    Effect.scoped(
+      Effect.flatMap(PgConnection.make({ url: Redacted.make(url) }), (connection) =>
+        connection.query(text, [], false),
+      ),
+    ),
+  );
+/** As docs/production.md says: with owners and modes kept. */
+const copyTo = (to: string): string => {
+  execFileSync("cp", ["-a", folder, to]);
+  return to;
+};
 
 describe("the bundled PostgreSQL", () => {
   it("is found and reused by the next launcher after kill -9 of the first, which then stops it", async () => {
@@ -120,6 +140,34 @@ describe("the bundled PostgreSQL", () => {
     );
     const second = await launch();
     expect(second.ready.origin).toBe("started");
+  });
+
+  it("starts on a copy that was made while it was stopped, which has everything, beside the original", async () => {
+    const first = await launch();
+    await query(first.ready.url, "CREATE TABLE kept AS SELECT 7 AS number");
+    await ended(first.child, "SIGTERM");
+    const copy = copyTo(`${folder}-copy`);
+    copies.push(copy);
+    const original = await launch();
+    await query(original.ready.url, "UPDATE kept SET number = 8");
+    const copied = await launch(copy);
+    expect(copied.ready.origin).toBe("started");
+    expect(new URL(copied.ready.url).port).not.toBe(new URL(original.ready.url).port);
+    expect((await query(copied.ready.url, "SELECT number FROM kept")).rows).toEqual([
+      { number: 7 },
+    ]);
+  });
+
+  it("refuses a copy that was made while it ran, beside the original and after it, and says what to do", async () => {
+    const first = await launch();
+    const copy = copyTo(`${folder}-copy`);
+    copies.push(copy);
+    const refusal = /^REFUSED copied-while-running: .*stop the host.*cp -a/;
+    expect((await launch(copy)).line).toMatch(refusal);
+    await ended(first.child, "SIGTERM");
+    expect((await launch(copy)).line).toMatch(refusal);
+    // The original is none of its own copies.
+    expect((await launch()).ready.origin).toBe("started");
   });
 
   it("refuses a folder that another major version made, in one sentence, and starts nothing", async () => {
