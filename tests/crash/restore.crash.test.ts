@@ -77,7 +77,8 @@ describe("a database restored from a backup", () => {
     await until("one run waits", patience, async () => (await countOf(before, "waiting")) === 1);
     provider.hold();
     const held = await before.submit(script([call("charge", 4), call("transfer", 5)]), "held");
-    await until("its calls are at the provider", patience, () => provider.held() === 2);
+    const marked = await before.submit(script([call("mark", 9)]), "marked");
+    await until("their calls are at the provider", patience, () => provider.held() === 3);
     const queued = await before.submit(script([call("charge", 6)]), "queued", held.threadId);
     await postgres.backup();
 
@@ -86,7 +87,7 @@ describe("a database restored from a backup", () => {
     assert.deepStrictEqual(await settleAll(before, provider, approve, patience), []);
     const later = await before.submit(script([call("charge", 7)]), "later");
     assert.deepStrictEqual(await settleAll(before, provider, approve, patience), []);
-    assert.lengthOf(provider.effects, 7);
+    assert.lengthOf(provider.effects, 8);
     // An owner from after the backup stands still in the middle of a call.
     provider.hold();
     await before.submit(script([call("charge", 8)]), "zombie", held.threadId);
@@ -104,12 +105,12 @@ describe("a database restored from a backup", () => {
         while: (error) => error._tag === "HostsAreRunning",
       }),
     );
-    assert.deepStrictEqual(report, { threads: 3, inDoubt: 2, doubts: 3, held: 1 });
+    assert.deepStrictEqual(report, { threads: 4, inDoubt: 2, doubts: 3, held: 2 });
 
     const fresh = await launch(database.url, secondPort);
     assert.isTrue(fresh.isAlive());
     await new Promise((resolve) => setTimeout(resolve, 2_500));
-    assert.lengthOf(provider.effects, 8, "something ran again by itself");
+    assert.lengthOf(provider.effects, 9, "something ran again by itself");
     const refusal = await after.run(Effect.flip(restored));
     assert.strictEqual(refusal._tag, "HostsAreRunning");
     provider.release();
@@ -130,12 +131,40 @@ describe("a database restored from a backup", () => {
       provider.effects.flatMap(({ key, runId }) => (known.has(key) ? [] : [runId])),
     );
     const open = await unfinished(after);
-    assert.sameMembers([...open], [gated.runId, held.runId, queued.runId]);
-    assert.deepStrictEqual(
-      open.map((runId) => wentFurther.has(runId)),
-      open.map((runId) => runId !== held.runId),
+    assert.sameMembers([...open], [gated.runId, held.runId, queued.runId, marked.runId]);
+    assert.sameMembers(
+      open.filter((runId) => wentFurther.has(runId)),
+      [gated.runId, queued.runId],
     );
     for (const runId of open) if (wentFurther.has(runId)) await after.abort(runId);
+    // What is safe to repeat is asked for again, once somebody lets its run go on, as the same call.
+    const [mark] = provider.effects.filter(({ runId }) => runId === marked.runId);
+    assert.strictEqual(provider.askedOf(mark?.key ?? ""), 1);
+    await after.wake(marked.runId);
+    assert.deepStrictEqual(await settleAll(after, provider, approve, patience), []);
+
+    assert.strictEqual(provider.askedOf(mark?.key ?? ""), 2);
+
+    // A client that sends its submissions again, not knowing of the restore, gets the runs that are there.
+    const again = [
+      await after.submit(script([call("charge", 1)]), "done"),
+      await after.submit(script([call("refund", 2)], [call("charge", 3)]), "gated"),
+      await after.submit(script([call("charge", 4), call("transfer", 5)]), "held"),
+      await after.submit(script([call("charge", 6)]), "queued", held.threadId),
+      await after.submit(script([call("mark", 9)]), "marked"),
+    ];
+    assert.deepStrictEqual(
+      again.map(({ runId }) => runId),
+      [done, gated, held, queued, marked].map(({ runId }) => runId),
+    );
+    await after.submit(script([call("charge", 2)]), "done").then(
+      () => assert.fail("another payload for a key of the backup was let in"),
+      (error: unknown) => assert.include(String(error), "IdempotencyConflict"),
+    );
+    assert.deepStrictEqual(await unfinished(after), [], "a known submission ran again");
+    // What came after the backup is not known: its key is free, and its run another one.
+    const anew = await after.submit(script([call("charge", 7)]), "later");
+    assert.notStrictEqual(anew.runId, later.runId);
     assert.deepStrictEqual(await settleAll(after, provider, approve, patience), []);
 
     for (const { key } of provider.effects) assert.strictEqual(provider.timesOf(key), 1);
@@ -150,6 +179,7 @@ describe("a database restored from a backup", () => {
     assert.strictEqual(states.get(held.runId), "completed");
     assert.strictEqual(states.get(gated.runId), "aborted");
     assert.strictEqual(states.get(queued.runId), "aborted");
+    assert.strictEqual(states.get(marked.runId), "completed");
     assert.isFalse(states.has(later.runId), "a submission from after the backup is gone");
   }, 240_000);
 });

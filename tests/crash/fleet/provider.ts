@@ -34,6 +34,8 @@ export interface Provider {
   /** Every effect that happened, in order; `mark` happens once per key, as an idempotent provider promises. */
   readonly effects: ReadonlyArray<ProviderEffect>;
   readonly timesOf: (key: string) => number;
+  /** How often the provider was asked with that key, whatever came of it. */
+  readonly askedOf: (key: string) => number;
   /** Requests that arrived and are not answered yet. */
   readonly inFlight: (key: string) => boolean;
   /** From now on effects happen but their answers wait until {@link Provider.release}. */
@@ -53,6 +55,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 export const startProvider = async (): Promise<Provider> => {
   const effects: Array<ProviderEffect> = [];
   const times = new Map<string, number>();
+  const asks = new Map<string, number>();
   const open = new Map<string, number>();
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
   let held = 0;
@@ -67,6 +70,7 @@ export const startProvider = async (): Promise<Provider> => {
   };
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const asked = decodeRequest(await bodyOf(request));
+    asks.set(asked.key, (asks.get(asked.key) ?? 0) + 1);
     open.set(asked.key, (open.get(asked.key) ?? 0) + 1);
     try {
       await sleep(asked.params.beforeMs);
@@ -94,6 +98,7 @@ export const startProvider = async (): Promise<Provider> => {
     url: `http://127.0.0.1:${address.port}`,
     effects,
     timesOf: (key) => times.get(key) ?? 0,
+    askedOf: (key) => asks.get(key) ?? 0,
     inFlight: (key) => (open.get(key) ?? 0) > 0,
     hold: () => {
       let opener = () => {};
