@@ -37,6 +37,7 @@ function Queue({ then }: { then: ApprovalsMoment }) {
   const chosen = then.items.find(({ requestId }) => requestId === url.get("request"));
   return (
     <ListAndDetail
+      rows={then.items.length}
       backTo="Approvals as they were"
       onBack={() => url.set({ request: undefined })}
       detail={
@@ -46,7 +47,9 @@ function Queue({ then }: { then: ApprovalsMoment }) {
       }
       list={
         then.items.length === 0 ? (
-          <Empty kind="nothing-matches" title="Nothing waited for anybody then" />
+          <Empty kind="nothing-matches" title="Nothing waited for anybody then">
+            After this event no call was waiting for a person's decision.
+          </Empty>
         ) : (
           <ApprovalList
             rows={then.items}

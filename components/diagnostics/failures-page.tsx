@@ -21,7 +21,7 @@ import { VisibleText } from "#components/ui/visible-text.tsx";
 import { exactAt, exactFromValue, parseExactJson } from "#lib/client/exact-json.ts";
 import { keys } from "#lib/client/query-keys.ts";
 import type { DiagnosticListItem } from "#lib/contract/http/diagnostic-list-item.ts";
-import { groupsOf } from "./groups.ts";
+import { groupsOf, namesTool } from "./groups.ts";
 
 /** Private evidence of failures, grouped by fingerprint; every failure is kept (C093, OP-04). */
 export function FailuresPage() {
@@ -62,6 +62,7 @@ export function FailuresPage() {
         }
       />
       <ListAndDetail
+        rows={query.data === undefined ? undefined : rows.length}
         backTo="Failures"
         onBack={() => url.set({ diagnostic: undefined })}
         detail={chosen === undefined ? undefined : <Evidence key={chosen} diagnosticId={chosen} />}
@@ -119,9 +120,7 @@ function Groups({
                 <VisibleText text={row.title} line />
               </span>
               <span className="flex gap-2 text-soft">
-                <code className="truncate">
-                  {row.toolName === null ? "no tool" : <VisibleText text={row.toolName} line />}
-                </code>
+                <ToolBeside row={row} />
                 <span className="ml-auto shrink-0">
                   <Age at={row.capturedAt} /> ago
                 </span>
@@ -132,6 +131,17 @@ function Groups({
       </ul>
     </section>
   ));
+}
+
+/** The tool, where the line above has not named it. */
+function ToolBeside({ row: { title, toolName } }: { row: DiagnosticListItem }) {
+  if (toolName === null) return <span>no tool</span>;
+  if (namesTool(title, toolName)) return null;
+  return (
+    <code className="truncate">
+      <VisibleText text={toolName} line />
+    </code>
+  );
 }
 
 function Evidence({ diagnosticId }: { diagnosticId: string }) {

@@ -15,3 +15,11 @@ export const groupsOf = (
   }
   return Array.from(groups, ([fingerprint, group]) => ({ fingerprint, rows: group }));
 };
+
+/** Whether a title has the tool's name in it, as a word of its own. */
+export const namesTool = (title: string, toolName: string): boolean => {
+  const at = title.indexOf(toolName);
+  if (toolName === "" || at === -1) return false;
+  const isPart = (character: string | undefined): boolean => /[\w.-]/.test(character ?? "");
+  return !isPart(title[at - 1]) && !isPart(title[at + toolName.length]);
+};

@@ -1,4 +1,5 @@
 "use client";
+import { TriangleAlert } from "lucide-react";
 import Link from "next/link";
 import { RunStateBadge } from "#components/status/status-badge.tsx";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
@@ -34,17 +35,13 @@ export function Settlement({ detail }: { detail: RunDetail }) {
             {detail.failure.diagnosticId === undefined ? null : (
               <>
                 {" "}
-                <Link
-                  href={`/failures?diagnostic=${encodeURIComponent(detail.failure.diagnosticId)}`}
-                  className="text-active underline underline-offset-2"
-                >
-                  Private evidence
-                </Link>
+                <PrivateEvidence diagnosticId={detail.failure.diagnosticId} />
               </>
             )}
           </Fact>
         )}
       </Facts>
+      <CallAsText detail={detail} />
       {detail.output === null ? null : (
         <div className="mt-2">
           <StoredValue value={detail.output} label="output of the run" />
@@ -53,6 +50,41 @@ export function Settlement({ detail }: { detail: RunDetail }) {
     </Section>
   );
 }
+
+/** The answer below it is no answer (R77): said before anybody takes it for one. */
+function CallAsText({ detail: { callAsText } }: { detail: RunDetail }) {
+  if (callAsText === undefined) return null;
+  return (
+    <div
+      role="note"
+      data-call-as-text={callAsText.toolName}
+      className="tone-attention tone-wash tone-edge mt-2 flex gap-2 rounded-sm border p-2"
+    >
+      <TriangleAlert aria-hidden size={15} className="tone-text mt-0.5 shrink-0" />
+      <div className="min-w-0">
+        <p className="font-semibold">The last answer is a tool call, written as text</p>
+        <p className="max-w-prose">
+          The model meant to call{" "}
+          <code className="break-all">
+            <VisibleText text={callAsText.toolName} line />
+          </code>
+          , and its endpoint gave that as text. Nothing of it was started. An endpoint that reads
+          tool calls out of the model's text gives them as calls.{" "}
+          <PrivateEvidence diagnosticId={callAsText.diagnosticId} />
+        </p>
+      </div>
+    </div>
+  );
+}
+
+const PrivateEvidence = ({ diagnosticId }: { diagnosticId: string }) => (
+  <Link
+    href={`/failures?diagnostic=${encodeURIComponent(diagnosticId)}`}
+    className="text-active underline underline-offset-2"
+  >
+    Private evidence
+  </Link>
+);
 
 function WaitingFor({ detail }: { detail: RunDetail }) {
   const link = "text-active underline underline-offset-2";

@@ -6,16 +6,21 @@ import type { ReactNode } from "react";
 export function ListAndDetail({
   list,
   detail,
+  rows,
   backTo,
   onBack,
 }: {
   list: ReactNode;
   /** Undefined while nothing is chosen. */
   detail: ReactNode | undefined;
+  /** How many rows the list has; undefined while that is not known. */
+  rows: number | undefined;
   backTo: string;
   onBack: () => void;
 }) {
   const chosen = detail !== undefined;
+  // The list says itself why it is empty; beside it there would be nothing to choose.
+  if (!chosen && rows === 0) return <div className="min-h-0 flex-1 overflow-auto">{list}</div>;
   return (
     <div className="flex min-h-0 flex-1">
       <div
@@ -36,7 +41,7 @@ export function ListAndDetail({
             {detail}
           </>
         ) : (
-          <p className="p-4 text-soft">Choose a row from the list.</p>
+          <p className="p-4 text-soft">{rows === undefined ? "" : "Choose a row from the list."}</p>
         )}
       </div>
     </div>

@@ -5,6 +5,7 @@ import { Button } from "#components/ui/button.tsx";
 import { countText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { At } from "#components/ui/time.tsx";
+import { momentRows } from "#lib/contract/http/moment-rows.ts";
 import type { MomentPlace } from "#lib/contract/http/moments.ts";
 import { useUrlState } from "./use-url-state.ts";
 
@@ -53,6 +54,18 @@ export function MomentBanner({ moment }: { moment: MomentPlace }) {
         <Button onClick={() => url.set({ at: undefined })}>Back to now</Button>
       </span>
     </output>
+  );
+}
+
+/** A busy queue's past is read up to a bound: what it leaves out is told, with where it can be seen. */
+export function NotAll() {
+  return (
+    <p role="note" data-not-all className="max-w-prose">
+      <span className="font-semibold text-attention">Not everything that was open is listed.</span>{" "}
+      A look back reads the {countText(2 * momentRows)} oldest rows that were open within an hour of
+      the event, and lists {countText(momentRows)} of them at most. The page of a run shows its own
+      past whole.
+    </p>
   );
 }
 

@@ -6,7 +6,7 @@ import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { countText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import type { MomentPlace } from "#lib/contract/http/moments.ts";
-import { MomentBanner, NoPast, WithoutPutAway } from "./moment.tsx";
+import { MomentBanner, NoPast, NotAll, WithoutPutAway } from "./moment.tsx";
 import { FixedNow } from "./use-now.ts";
 
 interface QueueThen extends MomentPlace {
@@ -48,11 +48,12 @@ export function PastQueue<Then extends QueueThen>({
               title={title}
               aside={
                 <span className="mono text-soft" data-count>
-                  {then.more ? "more than " : ""}
+                  {then.more ? "at least " : ""}
                   {countText(then.items.length)} open
                 </span>
               }
             >
+              {then.more ? <NotAll /> : null}
               <WithoutPutAway />
             </PageHeader>
             {children(then)}

@@ -79,6 +79,7 @@ function Doubts() {
         }
       />
       <ListAndDetail
+        rows={query.data === undefined ? undefined : rows.length}
         backTo="Unknowns"
         onBack={() => url.set({ unknown: undefined })}
         detail={

@@ -31,7 +31,10 @@ function Doubts({ then }: { then: UnknownsMoment }) {
   return (
     <div className="min-h-0 flex-1 overflow-auto bg-panel">
       {then.items.length === 0 ? (
-        <Empty kind="nothing-matches" title="No effect was in doubt then" />
+        <Empty kind="nothing-matches" title="No effect was in doubt then">
+          After this event the outcome of every call that had started was known, or the call was
+          still running.
+        </Empty>
       ) : (
         <ul aria-label="Effects that were in doubt">
           {then.items.map((row) => (

@@ -335,6 +335,7 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
           output: event.output,
           finishReason: event.finishReason,
           settledAt: at,
+          ...(event.callAsText === undefined ? {} : { callAsText: event.callAsText }),
         },
       );
     case "RunFailed":
@@ -346,6 +347,7 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
           failureTag: event.failure.errorTag,
           finishReason: event.finishReason,
           settledAt: at,
+          ...(event.callAsText === undefined ? {} : { callAsText: event.callAsText }),
         },
       );
     case "RunAborted":

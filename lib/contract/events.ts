@@ -21,7 +21,7 @@ import {
   ToolCallId,
   UnknownId,
 } from "./ids.ts";
-import { Actor, FailureSummary, TokenUsage } from "./records.ts";
+import { Actor, AnsweredByCallAsText, FailureSummary, TokenUsage } from "./records.ts";
 import {
   ExecutionClass,
   FailureHandling,
@@ -204,10 +204,12 @@ const RunSuspended = Schema.TaggedStruct("RunSuspended", {
 const RunCompleted = Schema.TaggedStruct("RunCompleted", {
   output: Schema.Json,
   finishReason: Schema.String,
+  callAsText: Schema.optionalKey(AnsweredByCallAsText),
 });
 const RunFailed = Schema.TaggedStruct("RunFailed", {
   failure: FailureSummary,
   finishReason: Schema.String,
+  callAsText: Schema.optionalKey(AnsweredByCallAsText),
 });
 const RunAborted = Schema.TaggedStruct("RunAborted", { reason: Schema.String });
 /** An ephemeral run whose caller interrupted it; a durable run is taken up again instead (DU-17). */

@@ -302,6 +302,13 @@ export const RunSuspended = Schema.TaggedStruct("RunSuspended", {
   activeMillis: Schema.Int,
 });
 
+/** The run's answer was a call that the endpoint gave as text; nothing of it was started, and the evidence is kept. */
+export const AnsweredByCallAsText = Schema.Struct({
+  toolName: Schema.String,
+  diagnosticId: DiagnosticId,
+});
+export type AnsweredByCallAsText = typeof AnsweredByCallAsText.Type;
+
 export const RunSettled = Schema.TaggedStruct("RunSettled", {
   ...run,
   submissionId: SubmissionId,
@@ -324,6 +331,7 @@ export const RunSettled = Schema.TaggedStruct("RunSettled", {
     "corrupt-evidence",
   ]),
   exhausted: Schema.optionalKey(Schema.Literals(["turns", "toolCalls", "duration", "failures"])),
+  callAsText: Schema.optionalKey(AnsweredByCallAsText),
 });
 
 export const RunRecord = Schema.Union([

@@ -19,7 +19,7 @@ import {
   UnknownId,
   WorkerId,
 } from "./ids.ts";
-import { Actor, FailureSummary, TokenUsage } from "./records.ts";
+import { Actor, AnsweredByCallAsText, FailureSummary, TokenUsage } from "./records.ts";
 import {
   CallState,
   ExecutionClass,
@@ -173,6 +173,7 @@ export const RunDetail = Schema.Struct({
   failure: Schema.NullOr(FailureSummary),
   finishReason: Schema.NullOr(Schema.String),
   exhausted: Schema.NullOr(Schema.String),
+  callAsText: Schema.optionalKey(AnsweredByCallAsText),
   modelId: Schema.NullOr(Schema.String),
   abort: Schema.NullOr(Schema.Struct({ actor: Actor, reason: Schema.String, at: EpochMillis })),
   attempts: Schema.Array(AttemptView),

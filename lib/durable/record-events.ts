@@ -148,12 +148,14 @@ const recordedTurn = (record: RecordOf<"TurnRecorded">): ReadonlyArray<RunEvent>
 ];
 
 const settledRun = (record: RecordOf<"RunSettled">): RunEvent => {
+  const asText = record.callAsText === undefined ? {} : { callAsText: record.callAsText };
   switch (record.outcome) {
     case "completed":
       return {
         _tag: "RunCompleted",
         output: cutValue(record.output ?? null),
         finishReason: record.finishReason,
+        ...asText,
       };
     case "failed":
       return {
@@ -163,6 +165,7 @@ const settledRun = (record: RecordOf<"RunSettled">): RunEvent => {
             ? { errorTag: "UnstatedFailure", message: `The run failed (${record.finishReason}).` }
             : cutFailure(record.failure),
         finishReason: record.finishReason,
+        ...asText,
       };
     case "aborted":
       return { _tag: "RunAborted", reason: cutText(record.failure?.message ?? "") };

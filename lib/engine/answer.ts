@@ -116,7 +116,12 @@ export const answerRecords = Effect.fnUntraced(function* (
   } as const;
   const answer = yield* answerOf(context, next);
   const asText = callAsTextIn(next, answer);
-  const diagnostics = asText === undefined ? [] : [yield* reportCallAsText(context, next, asText)];
+  const report = asText === undefined ? undefined : yield* reportCallAsText(context, next, asText);
+  const diagnostics = report === undefined ? [] : [report];
+  const told =
+    asText === undefined || report === undefined
+      ? {}
+      : { callAsText: { toolName: asText.toolName, diagnosticId: report.diagnosticId } };
   const exhausted = next.turn.recorded.finalAnswerFor;
   if (Result.isSuccess(answer)) {
     return {
@@ -129,6 +134,7 @@ export const answerRecords = Effect.fnUntraced(function* (
           output: answer.success,
           finishReason: exhausted === undefined ? "answered" : "budget-exhausted",
           ...(exhausted === undefined ? {} : { exhausted }),
+          ...told,
         },
       ],
     };
@@ -150,6 +156,7 @@ export const answerRecords = Effect.fnUntraced(function* (
         finishReason: exhausted === undefined ? "invalid-output" : "budget-exhausted",
         ...(exhausted === undefined ? {} : { exhausted }),
         failure: { errorTag: error._tag, message: error.message },
+        ...told,
       },
     ],
   };

@@ -172,6 +172,7 @@ export const assembleRun = (evidence: RunEvidence): RunDetail => {
     failure: settlement?.failure ?? null,
     finishReason: settlement?.finishReason ?? run.finishReason,
     exhausted: settlement?.exhausted ?? run.exhausted,
+    ...(settlement?.callAsText === undefined ? {} : { callAsText: settlement.callAsText }),
     modelId: opened?.modelId ?? run.modelId,
     abort:
       abort === null

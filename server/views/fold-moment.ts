@@ -9,7 +9,7 @@ import type { LoggedEvent } from "#lib/contract/events.ts";
 import type { InnerCallView, RunDetail, ToolCallView, TurnView } from "#lib/contract/views.ts";
 
 /** Nothing of the run has happened yet, but that it was submitted. */
-const untouched = (today: RunDetail): RunDetail => ({
+const untouched = ({ callAsText: _later, ...today }: RunDetail): RunDetail => ({
   ...today,
   state: "queued",
   failureTag: null,

@@ -4,8 +4,9 @@ import { Effect, Layer, Schema } from "effect";
 import { Tool, Toolkit } from "effect/unstable/ai";
 import * as fc from "fast-check";
 import * as Agent from "#lib/agent/Agent.ts";
-import { WorkerId } from "#lib/contract/ids.ts";
+import { type DiagnosticId, WorkerId } from "#lib/contract/ids.ts";
 import { Journal } from "#lib/durable/Journal.ts";
+import { eventsOf } from "#lib/durable/record-events.ts";
 import { layerMemory } from "#lib/durable/memory/layer.ts";
 import { AgentRegistry, register } from "#lib/host/AgentRegistry.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
@@ -110,6 +111,7 @@ describe("a run whose answer is a call as text (R77)", () => {
   const settledWith = (output: Agent.DataSchema, answer: string) =>
     Effect.gen(function* () {
       const stored: Array<string> = [];
+      const reported: Array<DiagnosticId> = [];
       const agent = Agent.make("desk", {
         input: Schema.String,
         output,
@@ -124,6 +126,7 @@ describe("a run whose answer is a call as text (R77)", () => {
             ...journal,
             append: (request) => {
               stored.push(...request.diagnostics.map(({ title }) => title));
+              reported.push(...request.diagnostics.map(({ diagnosticId }) => diagnosticId));
               return journal.append(request);
             },
           }),
@@ -136,7 +139,7 @@ describe("a run whose answer is a call as text (R77)", () => {
           threadId: place.threadId,
         });
         const records = (yield* readAll(place)).map(({ record }) => record);
-        return { records, stored };
+        return { records, stored, reported };
       });
       return yield* run.pipe(
         Effect.provide(
@@ -155,8 +158,16 @@ describe("a run whose answer is a call as text (R77)", () => {
     "[R77][DX-06] reports it with its settlement, starts nothing and ends as it would have",
     () =>
       Effect.gen(function* () {
-        const { records, stored } = yield* settledWith(Schema.String, json);
+        const { records, stored, reported } = yield* settledWith(Schema.String, json);
         const settled = records.at(-1);
+        const [diagnosticId] = reported;
+        assert.isDefined(diagnosticId);
+        const callAsText = { toolName: "get_order", diagnosticId };
+        assert.deepInclude(settled, { callAsText });
+        // The run's page reads it from the event, the record and the fold alike.
+        assert.deepStrictEqual(settled === undefined ? [] : [...eventsOf(settled)], [
+          { _tag: "RunCompleted", output: json, finishReason: "answered", callAsText },
+        ]);
         assert.deepInclude(settled, { outcome: "completed", output: json });
         assert.strictEqual(stored.length, 1);
         assert.include(stored[0], "a call of get_order that the endpoint gave as text");
@@ -179,9 +190,11 @@ describe("a run whose answer is a call as text (R77)", () => {
           "a call of get_order that the endpoint gave as text",
         );
         assert.strictEqual(typed.stored.length, 1);
+        assert.nestedPropertyVal(settled, "callAsText.diagnosticId", typed.reported[0]);
         const output = Schema.Struct({ name: Schema.String, arguments: Schema.Json });
         const declared = yield* settledWith(output, json);
         assert.deepStrictEqual(declared.stored, []);
+        assert.notProperty(declared.records.at(-1), "callAsText");
       }),
   );
 });

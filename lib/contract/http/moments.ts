@@ -14,9 +14,6 @@ export const MomentPlace = Schema.Struct({
 });
 export type MomentPlace = typeof MomentPlace.Type;
 
-/** Rows of a queue's past at most; more are said to be there. */
-export const momentRows = 500;
-
 /** A request that was open, with what its row and card showed then. */
 export const ApprovalThen = Schema.Struct({
   ...ApprovalListItem.fields,
@@ -35,7 +32,10 @@ export type ApprovalThen = typeof ApprovalThen.Type;
 export const ApprovalsMoment = Schema.Struct({
   ...MomentPlace.fields,
   items: Schema.Array(ApprovalThen),
-  /** There were more than `momentRows`. */
+  /**
+   * Not all that was open may be here: more than `momentRows` were, or more than twice as many stood open
+   * within an hour of the event, of which the oldest were looked at.
+   */
   more: Schema.Boolean,
 });
 export type ApprovalsMoment = typeof ApprovalsMoment.Type;
