@@ -22,7 +22,7 @@ import { PaymentProvider } from "#server/demo/payment-provider/PaymentProvider.t
 import { RetailPolicy } from "#server/demo/policy.ts";
 import { moneyProbes, moneyReconcilers } from "#server/demo/reconcile-money.ts";
 import { readyMadeRequests } from "#server/demo/requests.ts";
-import { retailDesk, RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
+import { orderRecheck, retailDesk, RetailDeskHandlers } from "#server/demo/RetailDesk.ts";
 import { nextPages } from "#server/http/NextPages.ts";
 import { OwnHosts } from "#server/http/OwnHosts.ts";
 import { apiRoutes } from "#server/http/routes.ts";
@@ -90,7 +90,10 @@ const agentsLayer = AgentRegistry.layer(
     const reconcilers = yield* moneyReconcilers;
     const probes = yield* moneyProbes;
     const options = { examples, reconcilers, probes };
-    return [yield* register(Agent.bind(retailDesk, RetailDeskHandlers), options)];
+    return [
+      yield* register(Agent.bind(retailDesk, RetailDeskHandlers), options),
+      yield* register(Agent.bind(orderRecheck, RetailDeskHandlers), { reconcilers, probes }),
+    ];
   }),
 ).pipe(Layer.provide([RetailPolicy, providerLayer]));
 

@@ -5,7 +5,7 @@ import { AgentDefinitionError } from "#lib/agent-error.ts";
 export interface RunPolicyOptions {
   /** Model responses per run, the constrained last answer not counted: 1 to 1,000; default 12. */
   readonly maxTurns?: number;
-  /** Declared tool calls per run, rejected ones included: 1 to 10,000; default 24. */
+  /** Declared tool calls per run, rejected ones included: 1 to 20,000; default 24. */
   readonly maxToolCalls?: number;
   /** Active milliseconds per run; waits for people do not count (DU-16): 1 to 86,400,000; default 300,000. */
   readonly maxDurationMillis?: number;
@@ -55,7 +55,7 @@ export const defaultRunPolicy: RunPolicy = {
 
 const bounds = {
   maxTurns: [1, 1_000],
-  maxToolCalls: [1, 10_000],
+  maxToolCalls: [1, 20_000],
   maxDurationMillis: [1, 86_400_000],
   toolConcurrency: [1, 256],
   repeatedFailureLimit: [0, 1_000],

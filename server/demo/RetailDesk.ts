@@ -57,3 +57,11 @@ export const makeRetailDesk = (name: string, policy: RunPolicyOptions = {}) =>
   });
 
 export const retailDesk = makeRetailDesk("retail-desk");
+
+/** The same desk for work that goes through a year's orders: the budgets of one customer's request would end it. */
+export const orderRecheck = makeRetailDesk("yearly-recheck", {
+  maxTurns: 1_000,
+  maxToolCalls: 20_000,
+  maxDurationMillis: 86_400_000,
+  toolConcurrency: 16,
+});

@@ -1,12 +1,17 @@
 /**
  * Runs with whole journals, written through the same ports as the host's own: admitted, claimed,
  * appended, so that their chains, projections and events are right by construction. They belong to the
- * retail desk as this version defines it, so an open one can be decided and goes on when a host starts.
+ * agents that this version defines, within their budgets, and what a person is asked is built by each
+ * tool's own rule: an open one can be decided and goes on when a host starts.
  */
 import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import type { Definition } from "#lib/agent/Agent.ts";
 import { definitionDigestOf, toolDigestOf } from "#lib/agent/definition-digest.ts";
+import { buildRequestContent } from "#lib/approval/request-content.ts";
 import { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import { AgentId, Digest, type TenantId, ToolCallId, WorkerId } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
@@ -28,6 +33,12 @@ const seeder = WorkerId.make("worker-seed");
 const requester: Actor = { kind: "operator", id: "opr_administrator", name: "Administrator" };
 const tools = RetailDeskToolkit.tools;
 type ToolName = keyof typeof tools;
+
+/** The desk's tools need no services to be read. */
+const decoded = (tool: (typeof tools)[ToolName], parameters: Json): unknown =>
+  Schema.decodeUnknownSync(tool.parametersSchema as Schema.ConstraintCodec<unknown, unknown>)(
+    parameters,
+  );
 
 const exposed = Object.keys(tools);
 const exposure = new ExposureSnapshot({
@@ -51,7 +62,7 @@ const exposure = new ExposureSnapshot({
 export interface SeedCall {
   readonly tool: ToolName;
   readonly parameters: Json;
-  readonly asks?: { readonly summary: string; readonly risk: "medium" | "high" | "critical" };
+  readonly asks?: boolean;
 }
 
 /** Appends behind its own tail, as one owner does, and counts the events it caused. */
@@ -63,6 +74,7 @@ export class SeedRun {
   events = 1;
 
   constructor(
+    readonly definition: Definition,
     readonly claim: Claim,
     readonly startedAt: number,
   ) {
@@ -112,7 +124,7 @@ export class SeedRun {
       runId: this.claim.runId,
       submissionId: this.claim.submissionId,
       agentId: this.claim.agentId,
-      definitionDigest: definitionDigestOf(retailDesk),
+      definitionDigest: definitionDigestOf(this.definition),
       modelId: "rehearsal",
       input: this.claim.input,
       requester,
@@ -149,7 +161,7 @@ export class SeedRun {
       providerExecuted: false,
       executionClass: executionClassOf(tools[call.tool]),
       toolDigest: toolDigestOf(tools[call.tool]),
-      needsApproval: call.asks !== undefined,
+      needsApproval: call.asks === true,
     })),
     rejections: [],
     exposure,
@@ -159,43 +171,31 @@ export class SeedRun {
   });
 
   readonly asked = (turn: number, calls: ReadonlyArray<SeedCall>): ReadonlyArray<RunRecord> =>
-    calls.flatMap((call, index): ReadonlyArray<RunRecord> =>
-      call.asks === undefined
-        ? []
-        : [
-            {
-              _tag: "ApprovalRequested",
-              ...this.call(turn, index, call),
-              requestId: approvalRequestIdOf(this.place(turn, index)),
-              request: {
-                requestId: approvalRequestIdOf(this.place(turn, index)),
-                agentId: this.claim.agentId,
-                threadId: this.claim.threadId,
-                runId: this.claim.runId,
-                submissionId: this.claim.submissionId,
-                turnId: `${this.claim.runId}:${turn}`,
-                turnNumber: turn,
-                callId: ToolCallId.make(`call_${turn}_${index}`),
-                toolName: call.tool,
-                parameters: call.parameters,
-                effectiveParameters: call.parameters,
-                parametersDigest: Digest.make(digestOf(call.parameters)),
-                targets: [{ kind: "order", id: "#W0000001" }],
-                preview: call.parameters,
-                previewSource: "tool",
-                summary: call.asks.summary,
-                risk: call.asks.risk,
-                denial: "recoverable",
-                requestedAt: this.startedAt,
-                // Some time to go through the queue by hand.
-                expiresAt: this.startedAt + 86_400_000,
-                requester: requester.name,
-                approversRequired: 1,
-                selfApproval: true,
-              },
-            },
-          ],
-    );
+    calls.flatMap((call, index): ReadonlyArray<RunRecord> => {
+      if (call.asks !== true) return [];
+      const requestId = approvalRequestIdOf(this.place(turn, index));
+      const tool = tools[call.tool];
+      const request = Result.getOrThrow(
+        buildRequestContent({
+          requestId,
+          agentId: this.claim.agentId,
+          threadId: this.claim.threadId,
+          runId: this.claim.runId,
+          submissionId: this.claim.submissionId,
+          turnId: `turn-${turn}`,
+          turnNumber: turn,
+          callId: ToolCallId.make(`call_${turn}_${index}`),
+          parameters: call.parameters,
+          effectiveParameters: call.parameters,
+          parametersDigest: Digest.make(digestOf(call.parameters)),
+          requestedAt: this.startedAt,
+          requester: requester.name,
+          tool,
+          decodedParameters: decoded(tool, call.parameters),
+        }),
+      );
+      return [{ _tag: "ApprovalRequested", ...this.call(turn, index, call), requestId, request }];
+    });
 
   readonly prepared = (turn: number, index: number, call: SeedCall): RunRecord => ({
     _tag: "ToolCallPrepared",
@@ -223,11 +223,16 @@ export class SeedRun {
     ...end,
   });
 
-  readonly deniedByPolicy = (turn: number, index: number, call: SeedCall): RunRecord => ({
+  readonly deniedByPolicy = (
+    turn: number,
+    index: number,
+    call: SeedCall,
+    reason: string,
+  ): RunRecord => ({
     _tag: "AuthorizationDenied",
     ...this.call(turn, index, call),
     denialId: denialIdOf(this.place(turn, index), "denial"),
-    reason: "This desk may not act on the orders of other customers.",
+    reason,
   });
 
   readonly unknown = (turn: number, index: number, call: SeedCall): RunRecord => ({
@@ -257,16 +262,17 @@ export class SeedRun {
   });
 }
 
-/** Admits and claims one run of the retail desk, and records its input. */
+/** Admits and claims one run, of the retail desk unless said otherwise, and records its input. */
 export const openSeedRun = Effect.fn("seed.openSeedRun")(function* (
   tenantId: TenantId,
   title: string,
   key: string,
+  definition: Definition = retailDesk,
 ) {
   const ledger = yield* SubmissionLedger;
   const receipt = yield* ledger.admit({
     tenantId,
-    agentId: AgentId.make(retailDesk.id),
+    agentId: AgentId.make(definition.id),
     threadId: undefined,
     principal: requester,
     idempotencyKey: key,
@@ -280,7 +286,7 @@ export const openSeedRun = Effect.fn("seed.openSeedRun")(function* (
   });
   if (Option.isNone(claimed))
     return yield* Effect.die(new Error(`Run ${receipt.runId} was admitted and cannot be claimed.`));
-  const run = new SeedRun(claimed.value, yield* Clock.currentTimeMillis);
+  const run = new SeedRun(definition, claimed.value, yield* Clock.currentTimeMillis);
   yield* run.append(run.opened());
   return run;
 });

@@ -1,6 +1,7 @@
 /** The two runs that nothing may choke on: one of 50,000 events, and one with a 20 MB argument. */
 import * as Effect from "effect/Effect";
 import type { TenantId } from "#lib/contract/ids.ts";
+import { orderRecheck } from "#server/demo/RetailDesk.ts";
 import { openSeedRun, type SeedCall } from "./journaled-runs.ts";
 
 const callsPerTurn = 50;
@@ -23,6 +24,7 @@ export const writeLongRun = Effect.fn("seed.writeLongRun")(function* (
     tenantId,
     `Recheck of every order of the year (${events.toLocaleString("en")} events)`,
     `seed-long-run-${events}`,
+    orderRecheck,
   );
   let turn = 1;
   for (; run.events < events - 100; turn++) {
@@ -47,7 +49,7 @@ export const writeLongRun = Effect.fn("seed.writeLongRun")(function* (
       payment_method_id: `credit_card_${index}`,
       reason: "overcharged",
     },
-    asks: { summary: `Refund $${150 + index}.00; reason given: "overcharged"`, risk: "high" },
+    asks: true,
   }));
   yield* run.append([
     run.turn(turn, refunds, "These orders were overcharged."),

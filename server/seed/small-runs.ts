@@ -10,23 +10,28 @@ const lookUp = (number: number): SeedCall => ({
   parameters: { order_id: order(number) },
 });
 
-const refund = (number: number): SeedCall => ({
+/** Above the amount that the desk may refund by itself, so that a person is asked; or below it. */
+const refund = (number: number, asks: boolean): SeedCall => ({
   tool: "issue_refund",
   parameters: {
-    amount: `${120 + (number % 900)}.50`,
+    amount: `${asks ? 120 + (number % 900) : 20 + (number % 80)}.50`,
     order_id: order(number),
     payment_method_id: `credit_card_${1_000_000 + number}`,
     reason: "damaged parcel",
   },
-  asks: {
-    summary: `Refund $${120 + (number % 900)}.50 for order ${order(number)}; reason given: "damaged parcel"`,
-    risk: "high",
-  },
+  asks,
 });
+
+const deletion = (number: number): SeedCall => ({
+  tool: "delete_customer",
+  parameters: { user_id: `customer_${1_000_000 + number}` },
+});
+const deletionDenied =
+  "Customer accounts are deleted by the privacy team only, never by the retail desk.";
 
 const note = (number: number): SeedCall => ({
   tool: "add_order_note",
-  parameters: { order_id: order(number), note: "customer called" },
+  parameters: { order_id: order(number), text: "The customer called." },
 });
 
 const answered = { outcome: "completed", finishReason: "answered" } as const;
@@ -46,7 +51,10 @@ const kinds: ReadonlyArray<readonly [title: string, write: Kind]> = [
     "Refund for order",
     // Waits for a person; every third asks for two calls at once.
     (run, number) => {
-      const calls = number % 3 === 0 ? [refund(number), refund(number + 1)] : [refund(number)];
+      const calls =
+        number % 3 === 0
+          ? [refund(number, true), refund(number + 1, true)]
+          : [refund(number, true)];
       return run.append([
         run.turn(2, calls, "I will refund this order."),
         ...run.asked(2, calls),
@@ -69,7 +77,7 @@ const kinds: ReadonlyArray<readonly [title: string, write: Kind]> = [
   [
     "Refund in doubt, order",
     (run, number) => {
-      const { asks: _none, ...call } = refund(number);
+      const call = refund(number, false);
       return run.append([
         run.turn(2, [call], "I will refund this order."),
         run.prepared(2, 0, call),
@@ -79,18 +87,18 @@ const kinds: ReadonlyArray<readonly [title: string, write: Kind]> = [
     },
   ],
   [
-    "Refund of another customer, order",
+    "Delete my account; my last order was",
     (run, number) => {
-      const { asks: _none, ...call } = refund(number);
+      const call = deletion(number);
       return run.append([
-        run.turn(2, [call], "I will refund this order."),
-        run.deniedByPolicy(2, 0, call),
+        run.turn(2, [call], "I will delete the account."),
+        run.deniedByPolicy(2, 0, call, deletionDenied),
         run.settledRun({
           outcome: "failed",
           finishReason: "denied",
           failure: {
-            errorTag: "AuthorizationDenied",
-            message: "This desk may not act on the orders of other customers.",
+            errorTag: "AgentToolAuthorizationDenied",
+            message: deletionDenied,
           },
         }),
       ]);
