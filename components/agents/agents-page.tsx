@@ -12,13 +12,14 @@ import { useConsole } from "#components/shell/console-context.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { RiskBadge } from "#components/status/status-badge.tsx";
 import { buttonClass } from "#components/ui/button.tsx";
-import { bytesText, countOf, countText } from "#components/ui/durations.ts";
+import { CopyButton } from "#components/ui/copy-button.tsx";
+import { bytesText, countOf, countText, durationText } from "#components/ui/durations.ts";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
 import { Input, Select } from "#components/ui/field.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { AgentToolView, AgentView } from "#lib/contract/views.ts";
+import type { AgentToolView, AgentView } from "#lib/contract/agent-views.ts";
 
 /** Agents with their tools: schema, failure mode, class, approval, namespace, pin; and whether a policy is there. */
 export function AgentsPage() {
@@ -100,8 +101,14 @@ function About({ agent }: { agent: AgentView }) {
             ? "every eligible tool is shown"
             : `starts with ${countOf(agent.exposure.initialToolNames.length, "tool")}, at most ${countText(agent.exposure.maxTools)} tools and ${bytesText(agent.exposure.maxSchemaBytes)} of schemas`}
         </Fact>
+        <Fact name="One run may use">
+          {countOf(agent.budgets.maxTurns, "turn")}, {countOf(agent.budgets.maxToolCalls, "call")},{" "}
+          {durationText(agent.budgets.maxDurationMillis)} of work,{" "}
+          {countText(agent.budgets.toolConcurrency)} calls at once
+        </Fact>
         <Fact name="Definition">
           <code className="break-all">{agent.definitionDigest}</code>
+          <CopyButton text={agent.definitionDigest} what="the digest" />
         </Fact>
         <Fact name="Instructions">
           <LongText text={agent.instructions} />
@@ -157,9 +164,9 @@ function Tool({ tool }: { tool: AgentToolView }) {
         type="button"
         aria-expanded={open}
         onClick={() => setOpen(!open)}
-        className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5 px-3 py-1.5 text-left hover:bg-raised"
+        className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5 px-3 py-1.5 text-left hover:bg-raised xl:grid xl:grid-cols-[260px_90px_80px_150px_170px_minmax(0,1fr)]"
       >
-        <code className="w-64 max-w-full truncate font-semibold">
+        <code className="max-w-full truncate font-semibold max-xl:w-64">
           <VisibleText text={tool.name} line />
         </code>
         <span className="text-table text-soft">{tool.namespace ?? "no namespace"}</span>
@@ -172,12 +179,12 @@ function Tool({ tool }: { tool: AgentToolView }) {
         >
           {approvalText[tool.approval]}
         </span>
-        {tool.risk === null ? null : <RiskBadge risk={tool.risk} />}
-        {tool.pinned ? <span className="text-table text-soft">pinned</span> : null}
-        {tool.discovery ? <span className="text-table text-soft">discovery</span> : null}
-        {tool.programmaticTools === undefined ? null : (
-          <span className="text-table text-soft">calls other tools</span>
-        )}
+        <span className="flex flex-wrap gap-x-4 text-table text-soft">
+          {tool.risk === null ? null : <RiskBadge risk={tool.risk} />}
+          {tool.pinned ? <span>pinned</span> : null}
+          {tool.discovery ? <span>discovery</span> : null}
+          {tool.programmaticTools === undefined ? null : <span>calls other tools</span>}
+        </span>
       </button>
       {open ? (
         <div className="flex flex-col gap-2 border-t border-line p-3">

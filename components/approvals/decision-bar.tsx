@@ -55,7 +55,7 @@ export function DecisionBar({ card }: { card: ApprovalCard }) {
           is in the run.
         </p>
       ) : (
-        <Actions card={card} lock={lock} />
+        <Actions card={card} lock={lock} now={now} />
       )}
     </footer>
   );
@@ -63,7 +63,15 @@ export function DecisionBar({ card }: { card: ApprovalCard }) {
 
 type Panel = "none" | "deny" | "extend";
 
-function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined }) {
+function Actions({
+  card,
+  lock,
+  now,
+}: {
+  card: ApprovalCard;
+  lock: string | undefined;
+  now: number;
+}) {
   const { detail } = card;
   const { api } = useConsole();
   const command = useApprovalCommand(detail.requestId);
@@ -153,6 +161,7 @@ function Actions({ card, lock }: { card: ApprovalCard; lock: string | undefined 
       {panel === "extend" ? (
         <ExtendForm
           busy={command.isPending || lock !== undefined}
+          leftMillis={Math.max(0, (detail.expiresAt ?? now) - now)}
           onCancel={() => setPanel("none")}
           onExtend={(seconds, reason) =>
             send(

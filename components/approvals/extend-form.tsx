@@ -2,26 +2,24 @@
 import { useEffect, useRef, useState } from "react";
 import { Button } from "#components/ui/button.tsx";
 import { Field, Input, Select } from "#components/ui/field.tsx";
-
-const choices = [
-  [900, "15 min"],
-  [3_600, "1 h"],
-  [14_400, "4 h"],
-  [86_400, "24 h"],
-  [604_800, "7 d"],
-] as const;
+import { extensionsBeyond, usualExtension } from "./extensions.ts";
 
 /** Moves the expiry; an audited act with its reason (A-07, C013). */
 export default function ExtendForm({
   busy,
+  leftMillis,
   onCancel,
   onExtend,
 }: {
   busy: boolean;
+  /** Until the request expires. */
+  leftMillis: number;
   onCancel: () => void;
   onExtend: (seconds: number, reason: string) => void;
 }) {
-  const [seconds, setSeconds] = useState(3_600);
+  const offered = extensionsBeyond(leftMillis);
+  const [picked, setPicked] = useState<number>();
+  const seconds = offered.some((one) => one.seconds === picked) ? picked : usualExtension(offered);
   const [reason, setReason] = useState("");
   const box = useRef<HTMLSelectElement>(null);
   useEffect(() => box.current?.focus(), []);
@@ -34,7 +32,7 @@ export default function ExtendForm({
       className="grid items-end gap-2 sm:grid-cols-[120px_1fr_auto]"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!empty && !busy) onExtend(seconds, reason.trim());
+        if (!empty && !busy && seconds !== undefined) onExtend(seconds, reason.trim());
       }}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
@@ -48,9 +46,10 @@ export default function ExtendForm({
             {...ids}
             ref={box}
             value={seconds}
-            onChange={(event) => setSeconds(Number(event.target.value))}
+            onChange={(event) => setPicked(Number(event.target.value))}
           >
-            {choices.map(([value, name]) => (
+            {offered.length === 0 ? <option value="">no longer than it has</option> : null}
+            {offered.map(({ name, seconds: value }) => (
               <option key={value} value={value}>
                 {name}
               </option>
@@ -69,7 +68,7 @@ export default function ExtendForm({
         )}
       </Field>
       <div className="flex gap-2">
-        <Button type="submit" disabled={busy || empty}>
+        <Button type="submit" disabled={busy || empty || seconds === undefined}>
           Extend
         </Button>
         <Button kind="quiet" onClick={onCancel}>

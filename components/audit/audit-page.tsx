@@ -1,7 +1,7 @@
 "use client";
 import { Check, X } from "lucide-react";
 import Link from "next/link";
-import { useState } from "react";
+import { createElement, useState } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { JsonValue } from "#components/json/json-value.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
@@ -13,12 +13,13 @@ import { Button } from "#components/ui/button.tsx";
 import { CopyButton } from "#components/ui/copy-button.tsx";
 import { cappedText } from "#components/ui/durations.ts";
 import { Fact, Facts } from "#components/ui/facts.tsx";
-import { Input, Select } from "#components/ui/field.tsx";
+import { Select } from "#components/ui/field.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { AuditView } from "#lib/contract/views.ts";
+import type { AuditView } from "#lib/contract/audit-views.ts";
+import { auditVerbs, verbIcon } from "./verbs.ts";
 
 /** Every operator act, refused ones too, each chained to the one before it (C097, C099). */
 export function AuditPage() {
@@ -35,15 +36,13 @@ export function AuditPage() {
         title="Audit"
         aside={
           count === undefined ? null : (
-            <span className="mono text-soft">{cappedText(count)} acts</span>
+            <span className="mono text-soft">
+              {cappedText(count)} {count.value === 1 ? "act" : "acts"}
+            </span>
           )
         }
       >
-        <VerbFilter
-          key={filter.verb ?? ""}
-          verb={filter.verb ?? ""}
-          onVerb={(verb) => url.set({ verb })}
-        />
+        <VerbFilter verb={filter.verb ?? ""} onVerb={(verb) => url.set({ verb })} />
         <Select
           aria-label="Accepted or refused"
           value={filter.accepted ?? ""}
@@ -79,11 +78,14 @@ export function AuditPage() {
           }
         >
           {(items) => (
-            <ol aria-label="Acts">
-              {items.map((row) => (
-                <Act key={row.sequence} row={row} />
-              ))}
-            </ol>
+            <>
+              <Heads />
+              <ol aria-label="Acts">
+                {items.map((row) => (
+                  <Act key={row.sequence} row={row} />
+                ))}
+              </ol>
+            </>
           )}
         </PagedList>
       </div>
@@ -92,27 +94,48 @@ export function AuditPage() {
 }
 
 function VerbFilter({ verb, onVerb }: { verb: string; onVerb: (verb: string) => void }) {
-  const [typed, setTyped] = useState(verb);
+  // A link may name a verb that only another version knows.
+  const known = verb === "" || auditVerbs.includes(verb) ? auditVerbs : [...auditVerbs, verb];
   return (
-    <form
-      className="flex items-center gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onVerb(typed.trim());
-      }}
+    <Select
+      aria-label="Verb"
+      value={verb}
+      onChange={(event) => onVerb(event.target.value)}
+      className="!w-auto"
     >
-      <Input
-        type="search"
-        aria-label="Verb"
-        placeholder="Verb, exactly; Enter filters"
-        value={typed}
-        maxLength={100}
-        onChange={(event) => setTyped(event.target.value)}
-        className="!w-56"
-      />
-    </form>
+      <option value="">every verb</option>
+      {known.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </Select>
   );
 }
+
+const columns = "md:grid-cols-[60px_150px_90px_170px_150px_minmax(0,1fr)]";
+
+/** Names the columns for whoever sees them; each row says for itself what it is. */
+const Heads = () => (
+  <p
+    aria-hidden
+    className={`sticky top-0 grid gap-x-3 border-b border-line bg-raised px-4 py-1 text-table text-soft max-md:hidden ${columns}`}
+  >
+    <span className="text-right">No.</span>
+    <span>When</span>
+    <span>Outcome</span>
+    <span>Verb</span>
+    <span>Who</span>
+    <span>Reason, else what it was about</span>
+  </p>
+);
+
+const VerbIcon = ({ verb }: { verb: string }) =>
+  createElement(verbIcon(verb), {
+    "aria-hidden": true,
+    size: 13,
+    className: "shrink-0 text-soft",
+  });
 
 function Act({ row }: { row: AuditView }) {
   const [open, setOpen] = useState(false);
@@ -125,18 +148,21 @@ function Act({ row }: { row: AuditView }) {
         type="button"
         aria-expanded={open}
         onClick={() => setOpen(!open)}
-        className="grid w-full grid-cols-[90px_minmax(0,1fr)] items-center gap-x-3 px-4 py-1.5 text-left text-table hover:bg-raised md:grid-cols-[60px_150px_90px_170px_150px_minmax(0,1fr)]"
+        className={`grid w-full grid-cols-[90px_minmax(0,1fr)] items-center gap-x-3 px-4 py-1.5 text-left text-table hover:bg-raised ${columns}`}
       >
         <span className="mono text-right text-soft max-md:hidden">{row.sequence}</span>
-        <span className="max-md:hidden">
+        <span className="max-md:order-last max-md:col-start-2 max-md:text-soft">
           <At at={row.at} />
         </span>
         <span className={`inline-flex items-center gap-1 ${row.accepted ? "" : "text-danger"}`}>
           {row.accepted ? <Check aria-hidden size={13} /> : <X aria-hidden size={13} />}
           {row.accepted ? "accepted" : "refused"}
         </span>
-        <span className="truncate font-medium">{row.verb}</span>
-        <span className="truncate max-md:col-span-2">
+        <span className="flex min-w-0 items-center gap-1.5 font-medium">
+          <VerbIcon verb={row.verb} />
+          <span className="truncate">{row.verb}</span>
+        </span>
+        <span className="truncate">
           <VisibleText text={row.actor.name} line />
         </span>
         <span className="truncate text-soft max-md:hidden">
@@ -161,9 +187,11 @@ function ActDetail({ row }: { row: AuditView }) {
         <Fact name="What">
           <code>{row.verb}</code> on <code className="break-all">{row.target}</code>
         </Fact>
-        <Fact name="Reason">
-          <VisibleText text={row.reason} />
-        </Fact>
+        {row.reason === "" ? null : (
+          <Fact name="Reason">
+            <VisibleText text={row.reason} />
+          </Fact>
+        )}
         {row.runId === null ? null : (
           <Fact name="Run">
             <Link

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { ConfirmWithReason } from "#components/feedback/confirm-with-reason.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { isAtLeast, useMe } from "#components/shell/me.ts";
-import type { DenialListItem } from "#lib/contract/views.ts";
+import type { DenialListItem } from "#lib/contract/denial-views.ts";
 
 /** Takes note of a denial, in words that stay with it. */
 export function Acknowledge({ row }: { row: DenialListItem }) {

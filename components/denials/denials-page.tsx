@@ -12,7 +12,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { Age, At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { DenialListItem } from "#lib/contract/views.ts";
+import type { DenialListItem } from "#lib/contract/denial-views.ts";
 import { Acknowledge } from "./acknowledge.tsx";
 
 /** Two different things, never one word for both: the policy said no, or the check itself failed (OP-06). */

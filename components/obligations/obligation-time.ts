@@ -1,6 +1,6 @@
 /** What time alone changes about a row of what is owed: pure, by the server's clock. */
 import { obligationSeverity, obligationThresholds } from "#lib/contract/obligation-age.ts";
-import type { ObligationView } from "#lib/contract/views.ts";
+import type { ObligationView } from "#lib/contract/obligation-views.ts";
 
 type Timed = Pick<ObligationView, "since" | "dueAt">;
 

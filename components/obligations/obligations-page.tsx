@@ -18,7 +18,7 @@ import { Age, At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import { steeringTruth } from "#lib/client/steering-truth.ts";
-import type { ObligationView } from "#lib/contract/views.ts";
+import type { ObligationView } from "#lib/contract/obligation-views.ts";
 import { momentsPassed, obligationAt } from "./obligation-time.ts";
 
 const severityLook: Record<ObligationView["severity"], StatusLook> = {
@@ -76,6 +76,7 @@ export function ObligationsPage() {
                 .map((row) => (
                   <li
                     key={row.submissionId}
+                    data-obligation={row.runId}
                     className="grid gap-x-4 border-b border-line px-4 py-2 md:grid-cols-[100px_minmax(0,1fr)_120px]"
                   >
                     <StatusBadge look={severityLook[row.severity]} />

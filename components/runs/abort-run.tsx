@@ -6,7 +6,7 @@ import { useConsole } from "#components/shell/console-context.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import { callsOf } from "#lib/client/run-snapshot.ts";
-import type { RunDetail } from "#lib/contract/views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 
 /** Ends a run for good; who asked for it stands in its place until it has. */
 export function AbortRun({ detail }: { detail: RunDetail }) {

@@ -1,7 +1,7 @@
 import { Empty } from "#components/feedback/empty.tsx";
 import { At, Length } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import type { RunDetail } from "#lib/contract/views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 
 /** Every attempt of the run and what recovery decided at its start (DU). */
 export function Attempts({

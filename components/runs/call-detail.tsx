@@ -11,7 +11,7 @@ import { digestNotReadYet } from "#lib/client/apply-run-event.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
 import type { CallBody } from "#lib/contract/http/run-parts.ts";
-import type { StepView, ToolCallView } from "#lib/contract/views.ts";
+import type { StepView, ToolCallView } from "#lib/contract/run-views.ts";
 import { DiscoveryResult } from "./discovery-result.tsx";
 import { usePast } from "./past.tsx";
 import { StoredValue } from "./stored-value.tsx";

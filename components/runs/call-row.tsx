@@ -8,7 +8,7 @@ import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { countOf, durationText, secondsText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 import { CallDetail } from "./call-detail.tsx";
 import { callTimes } from "./call-times.ts";
 

@@ -1,5 +1,5 @@
 /** How long a call queued, waited for people and ran; pure. */
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 
 type TimedCall = Pick<
   ToolCallView,

@@ -6,7 +6,7 @@ import { Fact, Facts } from "#components/ui/facts.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { type DiscoveryMatch, readDiscovery } from "#lib/client/discovery-result.ts";
 import { keys } from "#lib/client/query-keys.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 
 /** What a discovery call asked, found and activated, against its bounds (OP-03). */
 export function DiscoveryResult({ call, agentId }: { call: ToolCallView; agentId: string }) {

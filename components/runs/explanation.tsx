@@ -12,7 +12,8 @@ import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import { steeringTruth } from "#lib/client/steering-truth.ts";
-import type { RunDetail, RunExplanation } from "#lib/contract/views.ts";
+import type { RunExplanation } from "#lib/contract/obligation-views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 import { Attempts } from "./attempts.tsx";
 
 /** How often what is due is looked at again until it has begun. */

@@ -14,7 +14,7 @@ import { Field, Input, Select } from "#components/ui/field.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
 import type { SelectionSource } from "#lib/contract/exposure.ts";
-import type { ExposureExplanation, RunDetail, TurnView } from "#lib/contract/views.ts";
+import type { ExposureExplanation, RunDetail, TurnView } from "#lib/contract/run-views.ts";
 import { useEarlierTurns } from "./earlier-turn.tsx";
 import { exposureDiff } from "./exposure-diff.ts";
 

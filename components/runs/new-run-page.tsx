@@ -15,7 +15,7 @@ import { Field, Select, TextArea } from "#components/ui/field.tsx";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { AgentView } from "#lib/contract/views.ts";
+import type { AgentView } from "#lib/contract/agent-views.ts";
 import { inputKind, inputOfText, type InputProblem, startingText } from "./agent-input.ts";
 
 /** Gives an agent a request and goes to its live run. */

@@ -14,7 +14,7 @@ import { bytesText } from "#components/ui/durations.ts";
 import { At } from "#components/ui/time.tsx";
 import { parseExactJson } from "#lib/client/exact-json.ts";
 import { keys } from "#lib/client/query-keys.ts";
-import type { RecordView } from "#lib/contract/views.ts";
+import type { RecordView } from "#lib/contract/run-views.ts";
 
 /** The run's records as stored, each with its digest and the digest of the one before it. */
 export function Records({ runId }: { runId: string }) {

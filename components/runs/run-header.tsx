@@ -9,7 +9,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { At, Growing, Length } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { visibleText } from "#lib/contract/json/visible-text.ts";
-import type { RunDetail } from "#lib/contract/views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 import { AbortRun } from "./abort-run.tsx";
 import { usePast } from "./past.tsx";
 import { ProofPack } from "./proof-pack.tsx";

@@ -9,7 +9,7 @@ import { Button } from "#components/ui/button.tsx";
 import { countText } from "#components/ui/durations.ts";
 import { Age, At, Growing, Length } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import type { RunListItem } from "#lib/contract/views.ts";
+import type { RunListItem } from "#lib/contract/run-views.ts";
 
 const rowHeight = 32;
 const narrowHeight = 44;

@@ -14,7 +14,7 @@ import {
 } from "#components/timeline/lanes.ts";
 import { Button } from "#components/ui/button.tsx";
 import { countOf, countText } from "#components/ui/durations.ts";
-import type { RunDetail, TurnView } from "#lib/contract/views.ts";
+import type { RunDetail, TurnView } from "#lib/contract/run-views.ts";
 import { TimelineBrush } from "./timeline-brush.tsx";
 import { TimelineChoice } from "./timeline-choice.tsx";
 import { Legend, TimelineLanes } from "./timeline-lanes.tsx";

@@ -13,7 +13,7 @@ import { cappedText, countText } from "#components/ui/durations.ts";
 import { PageHeader } from "#components/ui/page-header.tsx";
 import { At } from "#components/ui/time.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { RunListItem } from "#lib/contract/views.ts";
+import type { RunListItem } from "#lib/contract/run-views.ts";
 import { activeFilters, runQuery } from "./run-filters.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
 import { RunTable } from "./run-table.tsx";

@@ -5,7 +5,7 @@ import { RunStateBadge } from "#components/status/status-badge.tsx";
 import { Fact, Facts, Section } from "#components/ui/facts.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import type { RunDetail } from "#lib/contract/views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 import { usePast } from "./past.tsx";
 import { StoredValue } from "./stored-value.tsx";
 

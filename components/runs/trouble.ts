@@ -1,6 +1,6 @@
 /** The calls that somebody looks for first: what failed, was refused, is in doubt or waits. Pure. */
 import type { CallState } from "#lib/contract/status.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 
 const troubles: Record<CallState, boolean> = {
   queued: false,

@@ -7,7 +7,7 @@ import { bytesText, countOf, countText } from "#components/ui/durations.ts";
 import { Section } from "#components/ui/facts.tsx";
 import { At, Length } from "#components/ui/time.tsx";
 import { callKey, type RunSnapshot } from "#lib/client/run-snapshot.ts";
-import type { TurnView } from "#lib/contract/views.ts";
+import type { TurnView } from "#lib/contract/run-views.ts";
 import { CallRow } from "./call-row.tsx";
 import { exposureDiff } from "./exposure-diff.ts";
 import { callPixels, drawnCalls } from "./turn-height.ts";

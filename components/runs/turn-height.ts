@@ -1,5 +1,5 @@
 /** About how high a turn is drawn, before it is: pure. */
-import type { RunDetail } from "#lib/contract/views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 
 /** Its heading and text, and one call, in pixels. */
 const headPixels = 90;

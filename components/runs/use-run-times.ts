@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { RunDetail } from "#lib/contract/views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 import { usePast } from "./past.tsx";
 
 /** Of the turns that did not come with the run only times and states are read; they have ended. */

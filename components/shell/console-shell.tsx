@@ -8,7 +8,7 @@ import { ErrorPanel } from "#components/feedback/error-panel.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { ApiFailure } from "#lib/client/api-failure.ts";
 import { keys } from "#lib/client/query-keys.ts";
-import type { Counts, Me } from "#lib/contract/views.ts";
+import type { Counts, Me } from "#lib/contract/shell-views.ts";
 import { ConsoleProvider, useConsole } from "./console-context.tsx";
 import { KeyProvider, useKeys } from "./keys.tsx";
 import { LiveProvider } from "./live.tsx";

@@ -23,7 +23,8 @@ import type { ServerClock } from "#lib/client/server-clock.ts";
 import { touchedBy } from "#lib/client/touched-resources.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
 import type { ApprovalListItem } from "#lib/contract/approval-views.ts";
-import type { Counts, RunListItem } from "#lib/contract/views.ts";
+import type { RunListItem } from "#lib/contract/run-views.ts";
+import type { Counts } from "#lib/contract/shell-views.ts";
 import { wordsFor } from "./announcements.ts";
 
 /** What is known of the connection, as one value that changes at most four times a second. */

@@ -1,6 +1,6 @@
 "use client";
 import { createContext, useContext } from "react";
-import type { Me } from "#lib/contract/views.ts";
+import type { Me } from "#lib/contract/shell-views.ts";
 
 export const MeContext = createContext<Me | undefined>(undefined);
 

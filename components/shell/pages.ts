@@ -12,7 +12,7 @@ import {
   Settings,
   ShieldX,
 } from "lucide-react";
-import type { Counts } from "#lib/contract/views.ts";
+import type { Counts } from "#lib/contract/shell-views.ts";
 
 /** Every page of the console, once: the sidebar, the palette and the `g` keys are drawn from this. */
 export interface PageEntry {

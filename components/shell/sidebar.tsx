@@ -3,7 +3,7 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useEffect, useRef } from "react";
 import { countText } from "#components/ui/durations.ts";
-import type { Counts } from "#lib/contract/views.ts";
+import type { Counts } from "#lib/contract/shell-views.ts";
 import { pageOf, pages } from "./pages.ts";
 
 /** The pages with their badges: a column at the side, a row that scrolls where it is narrow. */

@@ -1,7 +1,7 @@
 "use client";
 import { LoaderCircle, Monitor, Moon, Pause, Play, Sun, Wifi, WifiOff } from "lucide-react";
 import { countText, secondsText } from "#components/ui/durations.ts";
-import type { Me } from "#lib/contract/views.ts";
+import type { Me } from "#lib/contract/shell-views.ts";
 import { useLiveStatus, useLiveStore } from "./live.tsx";
 import { useSettings } from "./settings.tsx";
 import { useNow } from "./use-now.ts";

@@ -11,7 +11,7 @@ import { Button } from "#components/ui/button.tsx";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { ProbeView, UnknownDetail } from "#lib/contract/views.ts";
+import type { ProbeView, UnknownDetail } from "#lib/contract/unknown-views.ts";
 
 const findingText: Record<NonNullable<ProbeView["finding"]>, string> = {
   found: "The destination knows this call",

@@ -20,7 +20,7 @@ import {
 } from "#lib/client/sent-command.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import type { ResolutionKind } from "#lib/contract/status.ts";
-import type { UnknownDetail } from "#lib/contract/views.ts";
+import type { UnknownDetail } from "#lib/contract/unknown-views.ts";
 
 /** The four ways, with what each does. */
 const choices: Record<ResolutionKind, { readonly name: string; readonly effect: string }> = {

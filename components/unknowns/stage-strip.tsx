@@ -2,7 +2,7 @@ import { CircleCheckBig, CircleHelp, CircleSlash } from "lucide-react";
 import type { ReactNode } from "react";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import type { EffectStage, UnknownDetail } from "#lib/contract/views.ts";
+import type { EffectStage, UnknownDetail } from "#lib/contract/unknown-views.ts";
 
 const look = {
   yes: { Icon: CircleCheckBig, tone: "text-success", edge: "border-success" },

@@ -14,7 +14,7 @@ import { Age, At, Length } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { exactAt, exactFromValue, type ExactJson, parseExactJson } from "#lib/client/exact-json.ts";
 import { keys } from "#lib/client/query-keys.ts";
-import type { UnknownDetail } from "#lib/contract/views.ts";
+import type { UnknownDetail } from "#lib/contract/unknown-views.ts";
 import { Probes } from "./probes.tsx";
 import { reasonText } from "./reason-text.ts";
 import { ResolveForm } from "./resolve-form.tsx";

@@ -16,7 +16,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { Age, At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { UnknownListItem } from "#lib/contract/views.ts";
+import type { UnknownListItem } from "#lib/contract/unknown-views.ts";
 import { reasonText } from "./reason-text.ts";
 import { UnknownDetailPane } from "./unknown-detail.tsx";
 

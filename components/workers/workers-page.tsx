@@ -12,7 +12,7 @@ import { PageHeader } from "#components/ui/page-header.tsx";
 import { Age, At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import type { WorkerView } from "#lib/contract/views.ts";
+import type { WorkerView } from "#lib/contract/agent-views.ts";
 
 const stateLook: Record<WorkerView["state"], StatusLook> = {
   alive: { tone: "success", icon: CircleCheck, word: "alive", fill: "fill-solid" },

@@ -16,25 +16,14 @@ import { ApprovalsMoment, UnknownsMoment } from "../contract/http/moments.ts";
 import { RunListPage } from "../contract/http/run-list-page.ts";
 import { type CallBody, RunMoment, RunTimes, RunTurns } from "../contract/http/run-parts.ts";
 import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../contract/approval-views.ts";
-import {
-  AgentView,
-  AuditView,
-  Counts,
-  DenialListItem,
-  DiagnosticView,
-  ExposureExplanation,
-  ExposureView,
-  Me,
-  ObligationView,
-  page,
-  RecordView,
-  RetryReceipt,
-  RunDetail,
-  RunExplanation,
-  UnknownDetail,
-  UnknownListItem,
-  WorkerView,
-} from "../contract/views.ts";
+import { AgentView, WorkerView } from "../contract/agent-views.ts";
+import { AuditView } from "../contract/audit-views.ts";
+import { DenialListItem, DiagnosticView } from "../contract/denial-views.ts";
+import { ObligationView, RetryReceipt, RunExplanation } from "../contract/obligation-views.ts";
+import { page } from "../contract/page-views.ts";
+import { ExposureExplanation, ExposureView, RecordView, RunDetail } from "../contract/run-views.ts";
+import { Counts, Me } from "../contract/shell-views.ts";
+import { UnknownDetail, UnknownListItem } from "../contract/unknown-views.ts";
 import { type QueryValue, request, type Surroundings } from "./request.ts";
 
 /** Filters of a list as they stand in the address; `undefined` leaves one out. */

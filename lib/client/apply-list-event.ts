@@ -2,7 +2,8 @@
 import type { LoggedEvent, RunEvent } from "../contract/events.ts";
 import type { RunState } from "../contract/status.ts";
 import type { ApprovalListItem } from "../contract/approval-views.ts";
-import type { Counts, RunListItem } from "../contract/views.ts";
+import type { RunListItem } from "../contract/run-views.ts";
+import type { Counts } from "../contract/shell-views.ts";
 
 const settledStates: ReadonlySet<RunState> = new Set(["completed", "failed", "aborted"]);
 

@@ -5,7 +5,7 @@
 import type { EventOf, LoggedEvent, RunEvent } from "../contract/events.ts";
 import type { Digest } from "../contract/ids.ts";
 import type { CallState } from "../contract/status.ts";
-import type { InnerCallView, RunDetail, ToolCallView } from "../contract/views.ts";
+import type { InnerCallView, RunDetail, ToolCallView } from "../contract/run-views.ts";
 import { type CallProgress, callKey, type RunSnapshot } from "./run-snapshot.ts";
 
 /** Stands where the digest is not known until the run is read again. */

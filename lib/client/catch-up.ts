@@ -1,5 +1,5 @@
 /** An answer that was overtaken by events, brought up to date with the events that are kept. */
-import type { RunDetail } from "../contract/views.ts";
+import type { RunDetail } from "../contract/run-views.ts";
 import { applyToRun } from "./apply-run-event.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { freshSnapshot, type RunSnapshot } from "./run-snapshot.ts";

@@ -4,7 +4,7 @@
  * of the stored text is not what discovery writes is left out, never guessed.
  */
 import type { Json } from "#lib/contract/json/json.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 
 export interface DiscoveryMatch {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** A run as the console holds it: the server's view, and what only the live events carry. */
-import type { RunDetail, ToolCallView } from "../contract/views.ts";
+import type { RunDetail, ToolCallView } from "../contract/run-views.ts";
 
 /** The last preliminary values of one running call. */
 export interface CallProgress {

@@ -1,4 +1,4 @@
-import type { RunExplanation } from "../contract/views.ts";
+import type { RunExplanation } from "../contract/obligation-views.ts";
 
 /** What is stored of a run that somebody woke or tried again, in words for whoever got no answer. */
 export const steeringTruth = ({ lostAttempts, next, nextAt, now }: RunExplanation): string =>

@@ -1,5 +1,5 @@
 /** How bad it is that something is still owed: by age alone, so that server and browser say the same (OP-11). */
-import type { ObligationView } from "./views.ts";
+import type { ObligationView } from "./obligation-views.ts";
 
 /** Seconds after which an obligation is aging, and overdue. */
 export const obligationThresholds = { agingSeconds: 300, overdueSeconds: 3_600 } as const;

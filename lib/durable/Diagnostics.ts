@@ -3,7 +3,7 @@ import * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
 import type * as Option from "effect/Option";
 import type { DiagnosticId, RunId, TenantId } from "#lib/contract/ids.ts";
-import type { DiagnosticView } from "#lib/contract/views.ts";
+import type { DiagnosticView } from "#lib/contract/denial-views.ts";
 import type { StoreError } from "./StoreError.ts";
 
 /** Failures with one fingerprint. */

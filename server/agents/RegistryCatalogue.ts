@@ -19,14 +19,7 @@ import {
   ToolSchemas,
 } from "#server/operator/ToolSchemas.ts";
 import { AgentCatalogue } from "#server/views/AgentCatalogue.ts";
-import { agentView } from "./agent-view.ts";
-
-const budgetsOf = ({ maxTurns, maxToolCalls, maxDurationMillis, toolConcurrency }: RunPolicy) => ({
-  maxTurns,
-  maxToolCalls,
-  maxDurationMillis,
-  toolConcurrency,
-});
+import { agentView, budgetsOf } from "./agent-view.ts";
 
 /** Tool and agent schemas need no services: they describe data that crosses processes. */
 const codec = (schema: unknown): Schema.ConstraintCodec<unknown, unknown> =>

@@ -8,8 +8,9 @@ import {
   parametersJsonSchemaOf,
   toolDigestOf,
 } from "#lib/agent/definition-digest.ts";
+import type { RunPolicy } from "#lib/agent/policy.ts";
 import { programmaticToolsOf } from "#lib/broker/programmatic-tools.ts";
-import type { AgentToolView, AgentView } from "#lib/contract/views.ts";
+import type { AgentToolView, AgentView } from "#lib/contract/agent-views.ts";
 import { executionClassOf } from "#lib/durable-step.ts";
 import type { HostPolicies, RegisteredAgent } from "#lib/host/AgentRegistry.ts";
 import { approvalRuleOf } from "#lib/tool-approval.ts";
@@ -45,6 +46,18 @@ const toolView = (tool: Tool.Any): AgentToolView => ({
   failureSchema: failureJsonSchemaOf(tool),
 });
 
+export const budgetsOf = ({
+  maxTurns,
+  maxToolCalls,
+  maxDurationMillis,
+  toolConcurrency,
+}: RunPolicy) => ({
+  maxTurns,
+  maxToolCalls,
+  maxDurationMillis,
+  toolConcurrency,
+});
+
 export const agentView = (
   { definition, definitionDigest, examples }: RegisteredAgent,
   policies: Pick<HostPolicies, "authorization" | "visibility">,
@@ -56,6 +69,7 @@ export const agentView = (
     instructions: definition.instructions,
     definitionDigest,
     inputSchema: jsonSchemaOf(definition.input),
+    budgets: budgetsOf(definition.policy),
     toolCount: tools.length,
     tools,
     exposure:

@@ -5,7 +5,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/unstable/http";
 import { HttpApiBuilder, OpenApi } from "effect/unstable/httpapi";
 import { Api } from "#lib/contract/http/api.ts";
 import { CurrentOperator } from "#lib/contract/http/authentication.ts";
-import { Me } from "#lib/contract/views.ts";
+import { Me } from "#lib/contract/shell-views.ts";
 import { createSignInLink } from "#server/operator/create-sign-in-link.ts";
 import { setPassword } from "#server/operator/set-password.ts";
 import { signIn } from "#server/operator/sign-in.ts";

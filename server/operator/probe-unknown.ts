@@ -13,7 +13,7 @@ import { ProbeRefused } from "#lib/contract/errors.ts";
 import type { CommandId, ProbeId, UnknownId } from "#lib/contract/ids.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { Actor } from "#lib/contract/records.ts";
-import type { UnknownDetail } from "#lib/contract/views.ts";
+import type { UnknownDetail } from "#lib/contract/unknown-views.ts";
 import { Audit } from "#lib/durable/Audit.ts";
 import { probeIdOf } from "#lib/durable/derived-ids.ts";
 import { columnText } from "#lib/durable/storable-text.ts";

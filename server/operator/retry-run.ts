@@ -9,7 +9,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { RetryRun } from "#lib/contract/commands.ts";
 import { RetryRefused } from "#lib/contract/errors.ts";
 import type { RunId } from "#lib/contract/ids.ts";
-import { RetryReceipt } from "#lib/contract/views.ts";
+import { RetryReceipt } from "#lib/contract/obligation-views.ts";
 import { SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
 import { announce } from "#server/postgres/announce.ts";
 import { transaction } from "#server/postgres/Database.ts";

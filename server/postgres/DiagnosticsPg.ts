@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { DiagnosticId, RunId, ToolCallId } from "#lib/contract/ids.ts";
-import type { DiagnosticView } from "#lib/contract/views.ts";
+import type { DiagnosticView } from "#lib/contract/denial-views.ts";
 import { Diagnostics } from "#lib/durable/Diagnostics.ts";
 import { JsonText, Millis } from "#server/postgres/columns.ts";
 import { transition } from "#server/postgres/Database.ts";

@@ -4,7 +4,8 @@ import type * as Effect from "effect/Effect";
 import type { InvalidInput } from "#lib/contract/errors.ts";
 import type { AgentId } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import type { AgentView, RunDetail } from "#lib/contract/views.ts";
+import type { AgentView } from "#lib/contract/agent-views.ts";
+import type { RunDetail } from "#lib/contract/run-views.ts";
 
 export class AgentCatalogue extends Context.Service<
   AgentCatalogue,

@@ -21,6 +21,10 @@ const announced: Readonly<Record<string, ReadonlyArray<RunEvent["_tag"]>>> = {
   "abort-run": ["AbortRequested"],
 };
 
+/** The kinds of events that an act of this verb announces. */
+export const eventKindsOf = (verb: string): ReadonlyArray<RunEvent["_tag"]> =>
+  announced[verb] ?? [];
+
 /** Whether an act may have an event at all, so that the log is read for those alone. */
 export const mayHaveMoment = ({ accepted, verb }: ActOfAudit): boolean =>
   accepted && announced[verb] !== undefined;
@@ -31,21 +35,25 @@ const targetOf = ({ event, runId }: PersonEvent): string => {
   return "denialId" in event && event.denialId !== undefined ? event.denialId : runId;
 };
 
-/** The act's own event; the nearest in time where one person did the same several times. */
+/**
+ * The act's own event: an act is written down behind what it announced, and two acts on one target never at
+ * once, so it is the last one before the act's own time.
+ */
 export const momentOfAct = (
   act: ActOfAudit,
   events: ReadonlyArray<PersonEvent>,
 ): Sequence | undefined => {
   if (!mayHaveMoment(act)) return undefined;
-  const kinds = announced[act.verb] ?? [];
+  const kinds = eventKindsOf(act.verb);
   return events
     .filter(
       (one) =>
         kinds.includes(one.event._tag) &&
         "actor" in one.event &&
         one.event.actor.id === act.actor.id &&
-        targetOf(one) === act.target,
+        targetOf(one) === act.target &&
+        one.at <= act.at,
     )
-    .toSorted((one, two) => Math.abs(one.at - act.at) - Math.abs(two.at - act.at))
+    .toSorted((one, two) => two.at - one.at || two.sequence - one.sequence)
     .at(0)?.sequence;
 };

@@ -4,7 +4,7 @@ import type { ApprovalRequestId } from "#lib/contract/ids.ts";
 import { readBasis } from "./approval-basis.ts";
 import { readApproval, readBatch, readExecution } from "./approval-rows.ts";
 import { assembleApproval } from "./assemble-approval.ts";
-import { readPersonEvents } from "./moment-place.ts";
+import { readEventsOfActs } from "./moment-place.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
 
 /** One request as this operator may see and answer it; `NotFound` for a missing or foreign one. */
@@ -20,7 +20,16 @@ export const readApprovalDetail = Effect.fn("views.readApprovalDetail")(function
       const execution = yield* readExecution(operator.tenantId, row);
       const { now } = yield* newest(operator.tenantId);
       const events =
-        row.state === "pending" ? [] : yield* readPersonEvents(operator.tenantId, [row.runId]);
+        row.decidedAt === null
+          ? []
+          : yield* readEventsOfActs(operator.tenantId, [
+              {
+                runId: row.runId,
+                target: requestId,
+                at: row.decidedAt,
+                kinds: ["ApprovalDecided"],
+              },
+            ]);
       return { row, batch, execution, events, serverTime: now };
     }),
   );

@@ -7,7 +7,7 @@ import type {
   StepView,
   ToolCallView,
   TurnView,
-} from "#lib/contract/views.ts";
+} from "#lib/contract/run-views.ts";
 import { boundTurns, boundValue } from "./bound-turns.ts";
 import type { AbortRow, CallRow, RecordRow, RunRow } from "./run-rows.ts";
 

@@ -1,6 +1,6 @@
 /** Long values in a run's page are cut, with what is missing said; the whole of each is behind its own route. */
 import type { Json } from "#lib/contract/json/json.ts";
-import type { TurnView } from "#lib/contract/views.ts";
+import type { TurnView } from "#lib/contract/run-views.ts";
 import { cutLongValue } from "#lib/durable/record-events.ts";
 
 /** A value of more bytes is cut in a run's page. Results are bounded to 50 KiB by default: they come whole. */

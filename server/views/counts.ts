@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { TenantId } from "#lib/contract/ids.ts";
-import { Counts } from "#lib/contract/views.ts";
+import { Counts } from "#lib/contract/shell-views.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
 
 /** The badges: each stops counting at 10,001, so a flood cannot make every page slow (C083). */

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { Fragment } from "effect/unstable/sql/Statement";
 import { countCap } from "#lib/contract/http/paging.ts";
 import type { DenialId, RunId, TenantId } from "#lib/contract/ids.ts";
-import { DenialListItem } from "#lib/contract/views.ts";
+import { DenialListItem } from "#lib/contract/denial-views.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { readPage } from "./page.ts";

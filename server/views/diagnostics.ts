@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { DiagnosticListItem } from "#lib/contract/http/diagnostic-list-item.ts";
 import type { DiagnosticId, RunId, TenantId } from "#lib/contract/ids.ts";
-import { DiagnosticView } from "#lib/contract/views.ts";
+import { DiagnosticView } from "#lib/contract/denial-views.ts";
 import { columnText } from "#server/postgres/columns.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";

@@ -1,5 +1,5 @@
 /** What the evidence says of an effect in doubt: whether its request left, and whether it was answered. Pure. */
-import type { EffectStage, ProbeView, UnknownDetail } from "#lib/contract/views.ts";
+import type { EffectStage, ProbeView, UnknownDetail } from "#lib/contract/unknown-views.ts";
 
 export interface EffectEvidence {
   readonly reason: string;

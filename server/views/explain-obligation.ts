@@ -1,6 +1,6 @@
 /** What holds an unsettled submission up, how bad that is, and what recovery would do (OP-11, OP-12): pure. */
 import { obligationSeverity } from "#lib/contract/obligation-age.ts";
-import type { ObligationView } from "#lib/contract/views.ts";
+import type { ObligationView } from "#lib/contract/obligation-views.ts";
 
 export interface ObligationToExplain {
   readonly state: "ready" | "running" | "waiting" | "unknown";

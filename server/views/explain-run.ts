@@ -1,5 +1,5 @@
 /** Why a run is where it is, what happens next, and what an operator could do about it (OP-12). Pure. */
-import type { RunExplanation } from "#lib/contract/views.ts";
+import type { RunExplanation } from "#lib/contract/obligation-views.ts";
 import type { RunState } from "#lib/contract/status.ts";
 import { maxLostAttempts } from "#lib/host/attempt-run.ts";
 import { explainObligation, isHeld } from "./explain-obligation.ts";

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { RunRecord } from "#lib/contract/records.ts";
-import type { ExposureExplanation, ExposureView } from "#lib/contract/views.ts";
+import type { ExposureExplanation, ExposureView } from "#lib/contract/run-views.ts";
 import { explainExposure } from "#lib/exposure/explain.ts";
 import { AgentCatalogue } from "./AgentCatalogue.ts";
 import { notFound, requireRun } from "./require-run.ts";

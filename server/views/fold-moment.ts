@@ -6,7 +6,7 @@
 import { applyToRun } from "#lib/client/apply-run-event.ts";
 import { freshSnapshot } from "#lib/client/run-snapshot.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
-import type { InnerCallView, RunDetail, ToolCallView, TurnView } from "#lib/contract/views.ts";
+import type { InnerCallView, RunDetail, ToolCallView, TurnView } from "#lib/contract/run-views.ts";
 
 /** Nothing of the run has happened yet, but that it was submitted. */
 const untouched = ({ callAsText: _later, ...today }: RunDetail): RunDetail => ({

@@ -5,12 +5,12 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { Fragment } from "effect/unstable/sql/Statement";
 import { Digest, EpochMillis, RunId, type TenantId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
-import { type AuditView } from "#lib/contract/views.ts";
+import type { AuditView } from "#lib/contract/audit-views.ts";
 import { columnText } from "#server/postgres/columns.ts";
-import { mayHaveMoment, momentOfAct } from "./act-moment.ts";
+import { eventKindsOf, mayHaveMoment, momentOfAct } from "./act-moment.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
-import { type PersonEvent, readPersonEvents } from "./moment-place.ts";
+import { type PersonEvent, readEventsOfActs } from "./moment-place.ts";
 import { readPage } from "./page.ts";
 import { inSnapshot } from "./snapshot.ts";
 
@@ -86,9 +86,13 @@ export const listAudit = Effect.fn("views.listAudit")(function* (
       }),
       Effect.fnUntraced(function* (found) {
         const items = found.items.map(view);
-        const events = yield* readPersonEvents(
+        const events = yield* readEventsOfActs(
           tenantId,
-          items.flatMap((act) => (act.runId !== null && mayHaveMoment(act) ? [act.runId] : [])),
+          items.flatMap(({ runId, ...act }) =>
+            runId !== null && mayHaveMoment(act)
+              ? [{ runId, target: act.target, at: act.at, kinds: eventKindsOf(act.verb) }]
+              : [],
+          ),
         );
         return { ...found, items: items.map((act) => withMoment(act, events)) };
       }),

@@ -10,7 +10,7 @@ import {
   type TenantId,
   ThreadId,
 } from "#lib/contract/ids.ts";
-import type { ObligationView } from "#lib/contract/views.ts";
+import type { ObligationView } from "#lib/contract/obligation-views.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { explainObligation, isHeld } from "./explain-obligation.ts";

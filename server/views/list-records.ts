@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
-import { RecordView } from "#lib/contract/views.ts";
+import { RecordView } from "#lib/contract/run-views.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
 import { requireRun } from "./require-run.ts";

@@ -6,7 +6,7 @@ import type { Fragment } from "effect/unstable/sql/Statement";
 import { defaultPageLimit, type pagingQuery } from "#lib/contract/http/paging.ts";
 import type { runFilterQuery } from "#lib/contract/http/runs.ts";
 import type { TenantId } from "#lib/contract/ids.ts";
-import { RunListItem } from "#lib/contract/views.ts";
+import { RunListItem } from "#lib/contract/run-views.ts";
 import { columnText } from "#server/postgres/columns.ts";
 import { runListColumns } from "./columns.ts";
 import { cursorForms, decodeCursor, encodeCursor } from "./cursor.ts";

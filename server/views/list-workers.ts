@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { TenantId } from "#lib/contract/ids.ts";
-import { WorkerView } from "#lib/contract/views.ts";
+import { WorkerView } from "#lib/contract/agent-views.ts";
 import { silentSeconds } from "#lib/durable/worker-silence.ts";
 import { millis } from "./columns.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";

@@ -72,5 +72,49 @@ export const readPersonEvents = (tenantId: TenantId, runIds: ReadonlyArray<RunId
             AND ${sql.literal(aboutPeople)} ORDER BY e.sequence`),
   );
 
+/** An act of the audit whose event is looked for. */
+interface ActWithEvent {
+  readonly runId: RunId;
+  readonly target: string;
+  readonly at: number;
+  readonly kinds: ReadonlyArray<string>;
+}
+
+/** Both are written in one transaction, which the database ends after half of this. */
+const actSlackMillis = 60_000;
+/** Events of one target around one act that are handed on; the nearest in time. */
+const eventsOfAct = 8;
+
+/**
+ * The events that each act may have led to, whatever else the log holds of its run. None while the act's own
+ * may still wait for its place in the log: the one before it would be taken for it.
+ */
+export const readEventsOfActs = (tenantId: TenantId, acts: ReadonlyArray<ActWithEvent>) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    acts.length === 0
+      ? Effect.succeed<ReadonlyArray<PersonEvent>>([])
+      : decodeRows(EventRow)(sql`
+          WITH acts AS (
+            SELECT a.*, to_timestamp(a."at" / 1000) AS acted_at
+            FROM json_to_recordset(${JSON.stringify(acts)}::json) AS a (
+              "runId" text, target text, "at" float8, kinds json)
+            WHERE NOT EXISTS (SELECT FROM event_inbox i WHERE i.tenant_id = ${tenantId}
+              AND i.run_id = a."runId" AND i.at <= to_timestamp(a."at" / 1000))
+          ), near AS (
+            SELECT e.sequence, e.run_id, e.at, e.body, row_number() OVER (
+              PARTITION BY a."runId", a.target, a."at"
+              ORDER BY abs(extract(epoch FROM e.at - a.acted_at)), e.sequence) AS place
+            FROM acts a JOIN events e ON e.tenant_id = ${tenantId} AND e.run_id = a."runId"
+              AND ${sql.literal(aboutPeople)}
+              AND e.at BETWEEN a.acted_at - ${actSlackMillis}::float8 * interval '1 millisecond'
+                AND a.acted_at + ${actSlackMillis}::float8 * interval '1 millisecond'
+              AND e.kind IN (SELECT json_array_elements_text(a.kinds))
+              AND (a.target = a."runId" OR strpos(e.body, a.target) > 0)
+          )
+          SELECT DISTINCT sequence::float8 AS sequence, run_id AS "runId",
+            ${sql.literal(millis("at"))} AS at, body AS event
+          FROM near WHERE place <= ${eventsOfAct} ORDER BY 1`),
+  );
+
 /** Clocks of hosts and of the database may differ by so much, either way. */
 export const clockSlackMillis = 3_600_000;

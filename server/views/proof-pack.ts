@@ -1,12 +1,14 @@
 /**
  * The lines of a run's proof pack. Records and audit rows are append-only, so they are read page by page up to
- * where they ended when the export began; nothing holds a transaction while a slow reader takes them.
+ * where they ended when the export began; nothing holds a transaction while a slow reader takes them. Only
+ * retention takes rows away: what it took meanwhile makes the export fail, never a pack that ends early.
  */
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
 import * as Schema from "effect/Schema";
 import * as Stream from "effect/Stream";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
+import { StoreUnavailable } from "#lib/contract/errors.ts";
 import { EpochMillis, type RunId, type TenantId, ThreadId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { LinkSeal, sealOf } from "#lib/proof/link-seal.ts";
@@ -17,6 +19,7 @@ import {
   ProofLine,
   proofVersion,
 } from "#lib/proof/proof-lines.ts";
+import { textArray } from "#server/postgres/columns.ts";
 import { millis } from "./columns.ts";
 import { notFound } from "./require-run.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
@@ -35,6 +38,7 @@ const Bounds = Schema.Struct({
   /** Of the run's own records; null before its first. */
   first: Schema.NullOr(Schema.Int),
   last: Schema.NullOr(Schema.Int),
+  own: Schema.Int,
   lastDigest: Schema.NullOr(Schema.String),
   now: EpochMillis,
 });
@@ -50,6 +54,8 @@ const readBounds = (tenantId: TenantId, runId: RunId) =>
           WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS first,
         (SELECT max(j.sequence)::float8 FROM journal_records j
           WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS last,
+        (SELECT count(*)::float8 FROM journal_records j
+          WHERE j.tenant_id = r.tenant_id AND j.run_id = r.run_id) AS own,
         (SELECT j.digest FROM journal_records j WHERE j.tenant_id = r.tenant_id
           AND j.run_id = r.run_id ORDER BY j.sequence DESC LIMIT 1) AS "lastDigest",
         ${sql.literal(millis("clock_timestamp()"))} AS now
@@ -145,6 +151,28 @@ const paged = <Row extends { readonly sequence: number }, E, R>(
     }),
   );
 
+/** Ends like the rows where as many of the run's own came as there were, and fails where some have gone meanwhile. */
+const whole =
+  (runId: RunId, own: number) =>
+  <E, R>(rows: Stream.Stream<typeof RecordRow.Type, E, R>) =>
+    Stream.suspend(() => {
+      let seen = 0;
+      const counted = Stream.map(rows, (row) => {
+        if (row.own && row.body !== null) seen += 1;
+        return row;
+      });
+      const complete = Effect.suspend(() =>
+        seen === own
+          ? Effect.void
+          : Effect.fail(
+              new StoreUnavailable({
+                message: `Run ${runId} was put away while its proof was exported: ${own - seen} of its ${own} records are missing from what was sent, which is no proof. Ask for it again.`,
+              }),
+            ),
+      );
+      return Stream.concat(counted, Stream.fromEffectDrain(complete));
+    });
+
 /** Records of the thread from the run's first to its last. */
 const records = (tenantId: TenantId, runId: RunId, bounds: typeof Bounds.Type) => {
   const { first, last: through, threadId } = bounds;
@@ -192,8 +220,25 @@ const records = (tenantId: TenantId, runId: RunId, bounds: typeof Bounds.Type) =
   );
 };
 
+const Target = Schema.Struct({ target: Schema.String });
+
+/** What an act about the run may be aimed at; read with the bounds, since an archive takes it with the run. */
+const readTargets = (tenantId: TenantId, runId: RunId) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    decodeRows(Target)(sql`
+      SELECT ${runId}::text AS target
+      UNION SELECT request_id FROM approval_requests WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+      UNION SELECT unknown_id FROM unknown_outcomes WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+      UNION SELECT denial_id FROM denials WHERE tenant_id = ${tenantId} AND run_id = ${runId}`),
+  );
+
 /** Rows about the run itself, and refused ones about it or about its requests and doubts. */
-const auditRows = (tenantId: TenantId, runId: RunId, through: number) =>
+const auditRows = (
+  tenantId: TenantId,
+  runId: RunId,
+  targets: ReadonlyArray<string>,
+  through: number,
+) =>
   paged(
     0,
     (rows) => rows < auditRowsPerPage,
@@ -203,10 +248,7 @@ const auditRows = (tenantId: TenantId, runId: RunId, through: number) =>
         Effect.flatMap(SqlClient, (sql) =>
           decodeRows(AuditRow)(sql`
           WITH about AS (
-            SELECT ${runId}::text AS target
-            UNION SELECT request_id FROM approval_requests WHERE tenant_id = ${tenantId} AND run_id = ${runId}
-            UNION SELECT unknown_id FROM unknown_outcomes WHERE tenant_id = ${tenantId} AND run_id = ${runId}
-            UNION SELECT denial_id FROM denials WHERE tenant_id = ${tenantId} AND run_id = ${runId}
+            SELECT target FROM unnest(${textArray(targets)}) AS target
           ), found AS (
             SELECT l.sequence FROM audit_log l WHERE l.tenant_id = ${tenantId} AND l.run_id = ${runId}
             UNION
@@ -235,7 +277,11 @@ export const proofLines = Effect.fn("views.proofLines")(function* (
 ) {
   const read = yield* inSnapshot(
     tenantId,
-    Effect.all({ bounds: readBounds(tenantId, runId), approvals: readApprovals(tenantId, runId) }),
+    Effect.all({
+      bounds: readBounds(tenantId, runId),
+      approvals: readApprovals(tenantId, runId),
+      targets: readTargets(tenantId, runId),
+    }),
   );
   const { bounds } = read;
   const header: ProofHeader = {
@@ -253,9 +299,15 @@ export const proofLines = Effect.fn("views.proofLines")(function* (
     auditTail: { sequence: bounds.auditSequence, digest: bounds.auditDigest },
   };
   const approvals: ReadonlyArray<ProofApproval> = read.approvals;
+  const targets = read.targets.map(({ target }) => target);
   return Stream.fromIterable<ProofLine>([header, ...approvals]).pipe(
-    Stream.concat(Stream.map(records(tenantId, runId, bounds), recordLine(bounds.threadId))),
-    Stream.concat(Stream.map(auditRows(tenantId, runId, bounds.auditSequence), auditLine)),
+    Stream.concat(
+      records(tenantId, runId, bounds).pipe(
+        whole(runId, bounds.own),
+        Stream.map(recordLine(bounds.threadId)),
+      ),
+    ),
+    Stream.concat(Stream.map(auditRows(tenantId, runId, targets, bounds.auditSequence), auditLine)),
     Stream.map((line) => encodeLine(line)),
   );
 });

@@ -6,7 +6,7 @@ import { ApprovalListItem } from "#lib/contract/approval-views.ts";
 import { momentRows } from "#lib/contract/http/moment-rows.ts";
 import type { MomentPlace } from "#lib/contract/http/moments.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
-import { UnknownListItem } from "#lib/contract/views.ts";
+import { UnknownListItem } from "#lib/contract/unknown-views.ts";
 import { approvalListColumns } from "./list-approvals.ts";
 import { clockSlackMillis, type PersonEvent, readPersonEvents, readPlace } from "./moment-place.ts";
 import { approvalsThen, unknownsThen } from "./queue-then.ts";

@@ -7,7 +7,7 @@ import type { RunEvent } from "#lib/contract/events.ts";
 import type { ApprovalListItem } from "#lib/contract/approval-views.ts";
 import type { ApprovalThen, MomentPlace, UnknownThen } from "#lib/contract/http/moments.ts";
 import { OperatorId } from "#lib/contract/ids.ts";
-import type { UnknownListItem } from "#lib/contract/views.ts";
+import type { UnknownListItem } from "#lib/contract/unknown-views.ts";
 import type { PersonEvent } from "./moment-place.ts";
 
 /** A request's row as it is today. Its expiry stands where no event says what it was. */

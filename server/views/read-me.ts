@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { OperatorId, TenantId } from "#lib/contract/ids.ts";
-import { Me } from "#lib/contract/views.ts";
+import { Me } from "#lib/contract/shell-views.ts";
 import { AgentCatalogue } from "./AgentCatalogue.ts";
 import { millis } from "./columns.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";

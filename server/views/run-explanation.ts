@@ -5,7 +5,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { EpochMillis, type RunId, type TenantId } from "#lib/contract/ids.ts";
 import { AttemptStarted } from "#lib/contract/records.ts";
 import { RunState } from "#lib/contract/status.ts";
-import type { RunExplanation } from "#lib/contract/views.ts";
+import type { RunExplanation } from "#lib/contract/obligation-views.ts";
 import { notFound } from "#lib/durable/not-found.ts";
 import { silentSeconds } from "#lib/durable/worker-silence.ts";
 import { millis } from "./columns.ts";

@@ -13,7 +13,7 @@ import {
 } from "#lib/contract/ids.ts";
 import { Actor, RunRecord } from "#lib/contract/records.ts";
 import { CallState, ExecutionClass, FailureHandling, FailureMode } from "#lib/contract/status.ts";
-import { RunListItem } from "#lib/contract/views.ts";
+import { RunListItem } from "#lib/contract/run-views.ts";
 import { millis, runListColumns } from "./columns.ts";
 import { notFound } from "./require-run.ts";
 import { decodeRows } from "./snapshot.ts";

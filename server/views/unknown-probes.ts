@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { AgentId, TenantId, UnknownId } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
-import { ProbeView } from "#lib/contract/views.ts";
+import { ProbeView } from "#lib/contract/unknown-views.ts";
 import type { ProbeRule } from "#lib/tool-probe.ts";
 import { ToolProbes } from "#server/operator/ToolProbes.ts";
 import { millis } from "./columns.ts";

@@ -6,7 +6,7 @@ import type { RunId, TenantId, UnknownId } from "#lib/contract/ids.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { Actor, RunRecord } from "#lib/contract/records.ts";
 import { ExecutionClass, ResolutionKind } from "#lib/contract/status.ts";
-import { type UnknownDetail, UnknownListItem } from "#lib/contract/views.ts";
+import { type UnknownDetail, UnknownListItem } from "#lib/contract/unknown-views.ts";
 import { ToolSchemas } from "#server/operator/ToolSchemas.ts";
 import { millis } from "./columns.ts";
 import { effectStages } from "./effect-stages.ts";

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest";
 import { troubleOf } from "#components/runs/trouble.ts";
 import type { CallState } from "#lib/contract/status.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 
 /** Only what the filter looks at. */
 const call = (callId: string, state: CallState, inner?: ReadonlyArray<ToolCallView>) =>

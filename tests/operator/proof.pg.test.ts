@@ -1,8 +1,9 @@
 /** The export over real HTTP: what the server hands out holds, and one changed byte in its database does not. */
-import { Effect, Stream } from "effect";
+import { Effect, Result, Stream } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, it } from "vitest";
 import { makeProofVerifier } from "#lib/proof/verify-proof.ts";
+import { retain } from "#server/retention/retain.ts";
 import { recordBytesPerAnswer } from "#server/views/list-records.ts";
 import { proofLines, recordBytesPerPage } from "#server/views/proof-pack.ts";
 import { startApi, type TestApi, type TestOperator } from "#tests/support/api-server.ts";
@@ -103,6 +104,49 @@ it("[C098][PG-02] another run's record that was changed in the database is found
     where: "record 2",
     message: "Its content is not what was digested.",
   });
+});
+
+it("[C098][C099] an export whose run is put away meanwhile fails, and never ends as if it were whole", async () => {
+  const run = await api.run(
+    Effect.gen(function* () {
+      const { append, place, records } = yield* startedRun();
+      const text = "x".repeat(recordBytesPerPage);
+      for (let turn = 1; turn <= 2; turn++) yield* append([{ ...records.turn([]), turn, text }]);
+      yield* append([records.runSettled()]);
+      yield* Effect.flatMap(
+        SqlClient,
+        (sql) => sql`UPDATE submissions SET settled_at = now() - interval '100 days'
+          WHERE run_id = ${place.runId}`,
+      );
+      return place;
+    }),
+  );
+  const kinds: Array<string> = [];
+  const ended = await api.run(
+    Effect.gen(function* () {
+      const lines = yield* proofLines(run.tenantId, run.runId, {
+        kind: "operator",
+        id: "ann",
+        name: "Ann",
+      });
+      return yield* Effect.result(
+        Stream.runForEach(lines, (line) => {
+          const isFirst = !kinds.includes("record") && line.startsWith('{"kind":"record"');
+          kinds.push(JSON.parse(line).kind);
+          return isFirst
+            ? retain({ olderThanSeconds: 86_400, folder: undefined, onProgress: () => Effect.void })
+            : Effect.void;
+        }),
+      );
+    }),
+  );
+  assert.isTrue(Result.isFailure(ended), kinds.join());
+  assert.include(
+    Result.isFailure(ended) ? ended.failure.message : "",
+    "was put away while its proof was exported",
+  );
+  // The rows of the audit come last: a pack with them would look whole.
+  assert.notInclude(kinds, "audit");
 });
 
 it("[C098] a run of large records is read in pages of bytes, by the export and by the list of records", async () => {

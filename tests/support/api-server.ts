@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Effect, Exit, Layer, ManagedRuntime, Option, Redacted, Result, Scope } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import type { AgentView } from "#lib/contract/views.ts";
+import type { AgentView } from "#lib/contract/agent-views.ts";
 import { AgentId, Digest, type TenantId, type ThreadId } from "#lib/contract/ids.ts";
 import { InvalidInput } from "#lib/contract/errors.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
@@ -31,6 +31,7 @@ export const deskAgent: AgentView = {
   tools: [],
   exposure: null,
   policyInstalled: false,
+  budgets: { maxTurns: 12, maxToolCalls: 24, maxDurationMillis: 300_000, toolConcurrency: 4 },
   visibilityInstalled: false,
   examples: [],
 };

@@ -344,6 +344,7 @@ export const agentView = (agentId: string) => ({
   ),
   exposure: { initialToolNames: ["get_order_details"], maxTools: 64, maxSchemaBytes: 262_144 },
   policyInstalled: agentId === "retail-desk",
+  budgets: { maxTurns: 12, maxToolCalls: 24, maxDurationMillis: 300_000, toolConcurrency: 4 },
   visibilityInstalled: true,
   examples:
     agentId === "retail-desk"

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema";
 import { HttpApiEndpoint, HttpApiGroup } from "effect/unstable/httpapi";
 import { AgentId } from "../ids.ts";
-import { AgentView } from "../views.ts";
+import { AgentView } from "../agent-views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { listRefusals, readRefusals } from "./refusals.ts";
 

@@ -11,7 +11,7 @@ import {
 import { AgentId, ApprovalRequestId, RunId, Sequence } from "../ids.ts";
 import { ApprovalState } from "../status.ts";
 import { ApprovalDetail, ApprovalListItem, ApprovalLooker } from "../approval-views.ts";
-import { page } from "../views.ts";
+import { page } from "../page-views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { ApprovalsMoment } from "./moments.ts";
 import { pagingQuery } from "./paging.ts";

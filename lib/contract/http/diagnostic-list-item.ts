@@ -1,5 +1,5 @@
 import { Struct } from "effect/Schema";
-import { DiagnosticView } from "../views.ts";
+import { DiagnosticView } from "../denial-views.ts";
 
 const { diagnostic: _evidence, ...fields } = DiagnosticView.fields;
 

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema";
 import { ApprovalListItem, ApprovalLooker } from "../approval-views.ts";
 import { EpochMillis, OperatorId, Sequence } from "../ids.ts";
-import { UnknownListItem } from "../views.ts";
+import { UnknownListItem } from "../unknown-views.ts";
 
 /** The event that the answer is of: the newest that is not after the one asked for; and its neighbours in the log. */
 export const MomentPlace = Schema.Struct({

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema";
 import { EpochMillis } from "../ids.ts";
-import { page, RunListItem } from "../views.ts";
+import { page } from "../page-views.ts";
+import { RunListItem } from "../run-views.ts";
 
 /** A page of runs. The count may stop below 10,000 where a text is searched: `capped` says "at least". */
 export const RunListPage = Schema.Struct({

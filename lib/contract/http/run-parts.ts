@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema";
 import { EpochMillis, Sequence, ToolCallId } from "../ids.ts";
 import { CallState } from "../status.ts";
-import { RunDetail, TurnView } from "../views.ts";
+import { RunDetail, TurnView } from "../run-views.ts";
 
 /** Turns of one answer of the turns' route. */
 export const turnsPerRead = 10;

@@ -10,15 +10,9 @@ import {
 } from "../errors.ts";
 import { AgentId, EpochMillis, RunId, Sequence, ThreadId, ToolCallId } from "../ids.ts";
 import { RunOutcome, RunState } from "../status.ts";
-import {
-  ExposureExplanation,
-  ExposureView,
-  page,
-  RecordView,
-  RetryReceipt,
-  RunDetail,
-  RunExplanation,
-} from "../views.ts";
+import { RetryReceipt, RunExplanation } from "../obligation-views.ts";
+import { page } from "../page-views.ts";
+import { ExposureExplanation, ExposureView, RecordView, RunDetail } from "../run-views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { pagingQuery } from "./paging.ts";
 import { RunListPage } from "./run-list-page.ts";

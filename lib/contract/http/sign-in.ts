@@ -10,7 +10,7 @@ import {
   TooManyAttempts,
   Unauthenticated,
 } from "../errors.ts";
-import { Me } from "../views.ts";
+import { Me } from "../shell-views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 
 /** Open: the credentials are in the body, and success sets the sign-in cookie. */

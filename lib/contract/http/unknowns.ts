@@ -10,7 +10,8 @@ import {
   UnknownAlreadyResolved,
 } from "../errors.ts";
 import { RunId, Sequence, UnknownId } from "../ids.ts";
-import { page, UnknownDetail, UnknownListItem } from "../views.ts";
+import { page } from "../page-views.ts";
+import { UnknownDetail, UnknownListItem } from "../unknown-views.ts";
 import { Authentication, DecodedInput } from "./authentication.ts";
 import { UnknownsMoment } from "./moments.ts";
 import { pagingQuery } from "./paging.ts";

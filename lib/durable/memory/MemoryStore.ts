@@ -14,7 +14,7 @@ import type { AgentId, RunId, SubmissionId, TenantId, ThreadId } from "#lib/cont
 import type { Json } from "#lib/contract/json/json.ts";
 import type { Actor, RecordOf, StoredRecord } from "#lib/contract/records.ts";
 import type { RunState } from "#lib/contract/status.ts";
-import type { DiagnosticView } from "#lib/contract/views.ts";
+import type { DiagnosticView } from "#lib/contract/denial-views.ts";
 import type { StoredApproval } from "../Approvals.ts";
 import type { StoredAuditEntry } from "../audit-chain.ts";
 import type { JournalTail } from "../Journal.ts";

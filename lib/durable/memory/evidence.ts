@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
 import * as PubSub from "effect/PubSub";
 import * as Stream from "effect/Stream";
-import type { DiagnosticView } from "#lib/contract/views.ts";
+import type { DiagnosticView } from "#lib/contract/denial-views.ts";
 import { type DiagnosticGroup, Diagnostics } from "../Diagnostics.ts";
 import { EventLog } from "../EventLog.ts";
 import { keyOf, MemoryStore } from "./MemoryStore.ts";
