@@ -6,7 +6,8 @@ import { catchUpRun, isTooOld } from "#lib/client/catch-up.ts";
 import { makeRecentEvents } from "#lib/client/recent-events.ts";
 import { callKey, freshSnapshot } from "#lib/client/run-snapshot.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
-import type { Counts, RunListItem } from "#lib/contract/views.ts";
+import type { RunListItem } from "#lib/contract/run-views.ts";
+import type { Counts } from "#lib/contract/shell-views.ts";
 import { answerAt, eventLog } from "./event-log.ts";
 
 /** A log, and two places in it: where a page loaded, and an earlier one where the stream resumed. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest";
 import { Context } from "effect";
 import { readDiscovery } from "#lib/client/discovery-result.ts";
-import type { ToolCallView } from "#lib/contract/views.ts";
+import type { ToolCallView } from "#lib/contract/run-views.ts";
 import { Digest, ToolCallId } from "#lib/contract/ids.ts";
 import { DiscoveryBounds, make } from "#lib/tool-discovery.ts";
 

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import * as Schema from "effect/Schema";
 import { LoggedEvent, type RunEvent } from "#lib/contract/events.ts";
 import type { CallState, RunState } from "#lib/contract/status.ts";
-import { RunDetail } from "#lib/contract/views.ts";
+import { RunDetail } from "#lib/contract/run-views.ts";
 
 const decodeEvent = Schema.decodeUnknownSync(LoggedEvent);
 const decodeDetail = Schema.decodeUnknownSync(RunDetail);

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest";
 import * as fc from "fast-check";
 import { applyToRunRow } from "#lib/client/apply-list-event.ts";
 import { type ListPage, patchPages } from "#lib/client/patch-rows.ts";
-import type { RunListItem } from "#lib/contract/views.ts";
+import type { RunListItem } from "#lib/contract/run-views.ts";
 import { answerAt, eventLog } from "./event-log.ts";
 
 const about = {

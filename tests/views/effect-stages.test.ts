@@ -1,6 +1,6 @@
 import { assert, describe, it } from "vitest";
 import { ProbeId } from "#lib/contract/ids.ts";
-import type { ProbeView } from "#lib/contract/views.ts";
+import type { ProbeView } from "#lib/contract/unknown-views.ts";
 import { type EffectEvidence, effectStages } from "#server/views/effect-stages.ts";
 
 const probe = (finding: ProbeView["finding"], detail = "Entry 7."): ProbeView => ({
