@@ -97,11 +97,11 @@ export function ObligationsPage() {
                       </p>
                       <Wake row={row} now={now} />
                     </div>
-                    <p className="text-table text-soft md:text-right">
-                      <Age at={row.since} />
-                      <br />
-                      {countOf(row.attempts, "attempt")}
-                      <br />
+                    <p className="flex gap-x-3 text-table text-soft md:block md:text-right">
+                      <span className="md:block">
+                        <Age at={row.since} />
+                      </span>
+                      <span className="md:block">{countOf(row.attempts, "attempt")}</span>
                       <Link
                         href={`/runs/${encodeURIComponent(row.runId)}?view=attempts`}
                         className="underline underline-offset-2"
