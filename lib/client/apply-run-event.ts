@@ -335,6 +335,7 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
           output: event.output,
           finishReason: event.finishReason,
           settledAt: at,
+          exhausted: event.exhausted ?? null,
           ...(event.callAsText === undefined ? {} : { callAsText: event.callAsText }),
         },
       );
@@ -347,6 +348,7 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
           failureTag: event.failure.errorTag,
           finishReason: event.finishReason,
           settledAt: at,
+          exhausted: event.exhausted ?? null,
           ...(event.callAsText === undefined ? {} : { callAsText: event.callAsText }),
         },
       );

@@ -21,7 +21,13 @@ import {
   ToolCallId,
   UnknownId,
 } from "./ids.ts";
-import { Actor, AnsweredByCallAsText, FailureSummary, TokenUsage } from "./records.ts";
+import {
+  Actor,
+  AnsweredByCallAsText,
+  ExhaustedBudget,
+  FailureSummary,
+  TokenUsage,
+} from "./records.ts";
 import {
   ExecutionClass,
   FailureHandling,
@@ -204,11 +210,13 @@ const RunSuspended = Schema.TaggedStruct("RunSuspended", {
 const RunCompleted = Schema.TaggedStruct("RunCompleted", {
   output: Schema.Json,
   finishReason: Schema.String,
+  exhausted: Schema.optionalKey(ExhaustedBudget),
   callAsText: Schema.optionalKey(AnsweredByCallAsText),
 });
 const RunFailed = Schema.TaggedStruct("RunFailed", {
   failure: FailureSummary,
   finishReason: Schema.String,
+  exhausted: Schema.optionalKey(ExhaustedBudget),
   callAsText: Schema.optionalKey(AnsweredByCallAsText),
 });
 const RunAborted = Schema.TaggedStruct("RunAborted", { reason: Schema.String });

@@ -302,6 +302,9 @@ export const RunSuspended = Schema.TaggedStruct("RunSuspended", {
   activeMillis: Schema.Int,
 });
 
+/** The budget whose end ended the run. */
+export const ExhaustedBudget = Schema.Literals(["turns", "toolCalls", "duration", "failures"]);
+
 /** The run's answer was a call that the endpoint gave as text; nothing of it was started, and the evidence is kept. */
 export const AnsweredByCallAsText = Schema.Struct({
   toolName: Schema.String,
@@ -330,7 +333,7 @@ export const RunSettled = Schema.TaggedStruct("RunSettled", {
     "poisoned",
     "corrupt-evidence",
   ]),
-  exhausted: Schema.optionalKey(Schema.Literals(["turns", "toolCalls", "duration", "failures"])),
+  exhausted: Schema.optionalKey(ExhaustedBudget),
   callAsText: Schema.optionalKey(AnsweredByCallAsText),
 });
 

@@ -148,14 +148,17 @@ const recordedTurn = (record: RecordOf<"TurnRecorded">): ReadonlyArray<RunEvent>
 ];
 
 const settledRun = (record: RecordOf<"RunSettled">): RunEvent => {
-  const asText = record.callAsText === undefined ? {} : { callAsText: record.callAsText };
+  const told = {
+    ...(record.exhausted === undefined ? {} : { exhausted: record.exhausted }),
+    ...(record.callAsText === undefined ? {} : { callAsText: record.callAsText }),
+  };
   switch (record.outcome) {
     case "completed":
       return {
         _tag: "RunCompleted",
         output: cutValue(record.output ?? null),
         finishReason: record.finishReason,
-        ...asText,
+        ...told,
       };
     case "failed":
       return {
@@ -165,7 +168,7 @@ const settledRun = (record: RecordOf<"RunSettled">): RunEvent => {
             ? { errorTag: "UnstatedFailure", message: `The run failed (${record.finishReason}).` }
             : cutFailure(record.failure),
         finishReason: record.finishReason,
-        ...asText,
+        ...told,
       };
     case "aborted":
       return { _tag: "RunAborted", reason: cutText(record.failure?.message ?? "") };

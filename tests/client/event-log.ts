@@ -171,7 +171,13 @@ const eventsOfRun = (plan: RunPlan, run: number): ReadonlyArray<object> => {
       events.push(...eventsOfCall(turn, index, call, run));
   });
   if (plan.end === "completed")
-    events.push({ _tag: "RunCompleted", output: "done", finishReason: "answered" });
+    events.push({
+      _tag: "RunCompleted",
+      output: "done",
+      finishReason: "budget-exhausted",
+      exhausted: "turns",
+      callAsText: { toolName: "a", diagnosticId: "dia_a" },
+    });
   if (plan.end === "failed") {
     events.push({
       _tag: "RunFailed",
@@ -385,7 +391,10 @@ export const answerAt = (
           : "finishReason" in settled.event
             ? settled.event.finishReason
             : null,
-    exhausted: null,
+    exhausted: settled?.event._tag === "RunCompleted" ? (settled.event.exhausted ?? null) : null,
+    ...(settled?.event._tag === "RunCompleted" && settled.event.callAsText !== undefined
+      ? { callAsText: settled.event.callAsText }
+      : {}),
     modelId: of("RunStarted").length > 0 ? "m" : null,
     abort: null,
     attempts: of("AttemptStarted").map((one) => ({

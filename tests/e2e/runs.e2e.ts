@@ -24,16 +24,17 @@ test("[C054][C055][C056] hostile text is drawn as text with its hidden character
   expect(product.ana.faults).toEqual([]);
 });
 
+const archived = {
+  _tag: "RunArchived",
+  message: "This run ended completed and was moved to the archive 2026-01.jsonl.",
+  outcome: "completed",
+  settledAt: 1_760_000_000_000,
+  archivedAt: 1_780_000_000_000,
+  archive: "2026-01.jsonl",
+};
+
 test("[OP-07] a run that was put away says so on every address of it, with what is known", async () => {
   const { page } = product.ana;
-  const archived = {
-    _tag: "RunArchived",
-    message: "This run ended completed and was moved to the archive 2026-01.jsonl.",
-    outcome: "completed",
-    settledAt: 1_760_000_000_000,
-    archivedAt: 1_780_000_000_000,
-    archive: "2026-01.jsonl",
-  };
   await page.route("**/api/v1/runs/run_gone**", (route) =>
     route.fulfill({ status: 410, json: archived }),
   );
@@ -46,6 +47,50 @@ test("[OP-07] a run that was put away says so on every address of it, with what 
     await expect(page.locator("#content").getByRole("alert"), address).toHaveCount(0);
   }
   await product.ana.isAccessible("a run that was put away");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("[OP-07] what a run held that was put away says so by its own id, and leads to that run", async () => {
+  const { page } = product.ana;
+  await page.route(/\/api\/v1\/\w+\/(apr|unk|dia)_gone/, (route) =>
+    route.fulfill({ status: 410, json: { ...archived, runId: "run_gone" } }),
+  );
+  for (const address of [
+    "/approvals?request=apr_gone",
+    "/unknowns?unknown=unk_gone",
+    "/failures?diagnostic=dia_gone",
+  ]) {
+    await product.ana.open(address);
+    const said = page.locator("[data-archived]");
+    await expect(said, address).toContainText("The run that this belonged to was put away");
+    await expect(said.getByText("run_gone"), address).toBeVisible();
+    await expect(said.getByRole("link", { name: "Its audit rows" }), address).toHaveAttribute(
+      "href",
+      "/audit?runId=run_gone",
+    );
+    await product.ana.isAccessible(address);
+  }
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("[R77] a run whose answer is a call as text says so above it, with the evidence a step away", async () => {
+  const { page } = product.ana;
+  const [{ runId }] = (await product.ana.read("/runs?state=completed&limit=1")).items;
+  await page.route(`**/api/v1/runs/${runId}`, async (route) => {
+    const answer = await route.fetch();
+    const callAsText = { toolName: "issue_refund", diagnosticId: "dia_of_text" };
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), callAsText } });
+  });
+  await product.ana.open(`/runs/${runId}`);
+  const said = page.locator("[data-call-as-text]");
+  await expect(said).toContainText("issue_refund");
+  await expect(said).toContainText("Nothing of it was started");
+  await expect(said.getByRole("link", { name: "Private evidence" })).toHaveAttribute(
+    "href",
+    "/failures?diagnostic=dia_of_text",
+  );
+  await product.ana.isAccessible("a run whose answer is a call as text");
+  await product.ana.shoot("call-as-text");
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
