@@ -1,11 +1,11 @@
 "use client";
-import { ArrowLeft } from "lucide-react";
 import dynamic from "next/dynamic";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Empty } from "#components/feedback/empty.tsx";
 import { QueryStates } from "#components/feedback/query-states.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useKeys } from "#components/shell/keys.tsx";
+import { ListAndDetail } from "#components/shell/list-and-detail.tsx";
 import { LookBack, useMomentAddress } from "#components/shell/moment.tsx";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { approvalStateLook, approvalStates } from "#components/status/approval-state.ts";
@@ -98,10 +98,14 @@ function Queue() {
           }
         />
       </div>
-      <div className="flex min-h-0 flex-1">
-        <div
-          className={`min-h-0 w-full overflow-auto border-line lg:w-[380px] lg:shrink-0 lg:border-r ${chosen === undefined ? "" : "max-lg:hidden"}`}
-        >
+      <ListAndDetail
+        rows={approvals.data === undefined ? undefined : rows.length}
+        backTo="Approvals"
+        onBack={() => url.set({ request: undefined })}
+        detail={
+          chosen === undefined ? undefined : <ApprovalDetailPane key={chosen} requestId={chosen} />
+        }
+        list={
           <QueryStates query={approvals} loading={<SkeletonRows height={58} label="approvals" />}>
             {() =>
               rows.length === 0 ? (
@@ -123,28 +127,8 @@ function Queue() {
               )
             }
           </QueryStates>
-        </div>
-        <div
-          className={`flex min-h-0 min-w-0 flex-1 flex-col ${chosen === undefined ? "max-lg:hidden" : ""}`}
-        >
-          {chosen === undefined ? (
-            <p className="p-4 text-soft">
-              {rows.length === 0 ? "" : "Choose a call from the list."}
-            </p>
-          ) : (
-            <>
-              <button
-                type="button"
-                onClick={() => url.set({ request: undefined })}
-                className="flex h-8 items-center gap-1 border-b border-line px-3 text-soft lg:hidden"
-              >
-                <ArrowLeft aria-hidden size={14} /> Approvals
-              </button>
-              <ApprovalDetailPane key={chosen} requestId={chosen} />
-            </>
-          )}
-        </div>
-      </div>
+        }
+      />
     </div>
   );
 }

@@ -35,7 +35,11 @@ export function DenialsPage() {
       <PageHeader
         title="Denials"
         aside={
-          count === undefined ? null : <span className="mono text-soft">{cappedText(count)}</span>
+          count === undefined ? null : (
+            <span className="mono text-soft">
+              {cappedText(count)} {acknowledged === "no" ? "to look at" : "match"}
+            </span>
+          )
         }
       >
         <Select
