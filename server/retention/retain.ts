@@ -13,6 +13,7 @@ import { transition } from "#server/postgres/Database.ts";
 import { makeBatches } from "./batch.ts";
 import { makeFindSegments, type Segment } from "./find-segments.ts";
 import { makeGoOn } from "./go-on.ts";
+import { refuseLaterSchema } from "./known-schema.ts";
 import { onePass } from "./one-pass.ts";
 import { makeTrimEvents } from "./trim-events.ts";
 
@@ -88,5 +89,7 @@ const pass = Effect.fnUntraced(function* (options: RetentionOptions) {
   return total satisfies RetentionReport;
 });
 
-/** One pass over every tenant, alone: of two at once the second is refused. */
-export const retain = Effect.fn("retain")((options: RetentionOptions) => onePass(pass(options)));
+/** One pass over every tenant, alone: of two at once the second is refused, and so is one of an older release. */
+export const retain = Effect.fn("retain")((options: RetentionOptions) =>
+  onePass(Effect.andThen(transition("Retention.schema", refuseLaterSchema), pass(options))),
+);

@@ -4,7 +4,10 @@ import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
 import { Journal } from "#lib/durable/Journal.ts";
 import { checkArchive } from "#server/retention/check-archive.ts";
+import { knownMigration } from "#server/retention/known-schema.ts";
+import { makeRemoveSegment } from "#server/retention/remove-segment.ts";
 import { retain } from "#server/retention/retain.ts";
+import { readMigrations } from "#server/postgres/Migrations.ts";
 import { inDoubt, waiting } from "#tests/postgres/people.ts";
 import { recordsOf } from "#tests/postgres/records.ts";
 import { admit, rows, started, store } from "#tests/postgres/store.ts";
@@ -269,6 +272,49 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
       assert.deepStrictEqual(
         answers.map((answer) => (answer._tag === "Failure" ? answer.failure._tag : "worked")),
         ["worked", "RetentionBusy"],
+      );
+    }),
+  );
+
+  it.effect(
+    "[PG-07] a pass of a release that is older than the database takes nothing out, also where the migration comes in the middle of it",
+    () =>
+      Effect.gen(function* () {
+        const count = Effect.map(rows("SELECT count(*)::int AS n FROM journal_records"), ([row]) =>
+          Number(row?.["n"]),
+        );
+        const later = (id: number) =>
+          rows("INSERT INTO effect_sql_migrations (migration_id, name) VALUES ($1, 'later')", [id]);
+        const forget = rows("DELETE FROM effect_sql_migrations WHERE name = 'later'");
+        yield* age(yield* settledRun("outdated-1"), 100);
+        yield* age(yield* settledRun("outdated-2"), 100);
+        const before = yield* count;
+        yield* later(knownMigration + 1);
+        const refused = yield* Effect.flip(retain(options()));
+        assert.strictEqual(refused._tag, "RetentionOutdated");
+        assert.include(refused.message, String(knownMigration + 1));
+        assert.strictEqual(yield* count, before);
+        yield* forget;
+
+        // The place between the look at the start and the first row that goes.
+        const remove = yield* makeRemoveSegment;
+        yield* later(knownMigration + 2);
+        const segment = { tenantId: "acme", threadId: "none", agentId: "desk", ranges: [] };
+        const inTheMiddle = yield* Effect.flip(remove(segment, null));
+        assert.strictEqual(inTheMiddle._tag, "RetentionOutdated");
+        yield* forget;
+        yield* retain(options());
+        assert.isBelow(yield* count, before);
+      }),
+  );
+
+  it.effect("[PG-07] retention was looked over for the newest migration", () =>
+    Effect.gen(function* () {
+      const files = yield* readMigrations();
+      assert.strictEqual(
+        files.at(-1)?.id,
+        knownMigration,
+        "does the new migration hold something of a run? See server/retention/known-schema.ts",
       );
     }),
   );
