@@ -1,4 +1,4 @@
-/** Whether operators' commands are bound by the database's row policies, and what is missing where they are not (PG-05). */
+/** Whether operators' commands and reads are bound by the database's row policies, and what is missing where they are not (PG-05). */
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
@@ -26,7 +26,7 @@ export const ensureTenantRole = Effect.gen(function* () {
     yield* transition("tenant role", sql`SELECT grant_tenant_role()`);
   if (found.state === "missing" || found.state === "not-ours")
     yield* Effect.logWarning(
-      `Operators' commands run as the tables' owner ${found.owner}, which row-level security does not bind. To bind them, run as an administrator of the database: ${found.state === "missing" ? "CREATE ROLE effect_agent_tenant NOLOGIN; " : ""}GRANT effect_agent_tenant TO "${found.owner}"; and start again.`,
+      `Operators' commands and the console's reads run as the tables' owner ${found.owner}, which row-level security does not bind. To bind them, run as an administrator of the database: ${found.state === "missing" ? "CREATE ROLE effect_agent_tenant NOLOGIN; " : ""}GRANT effect_agent_tenant TO "${found.owner}"; and start again.`,
     );
 }).pipe(
   // Two hosts that start at once grant the same: one of them meets the other's write.

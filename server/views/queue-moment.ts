@@ -16,11 +16,10 @@ import { unknownListColumns } from "./unknowns.ts";
 /** Rows that may have been open around a time: more than were, by the clocks' slack. */
 const mostCandidates = 2 * momentRows;
 
-/** As the two indexes of spans have it, word for word; of constants alone. */
-const spanNear = (sql: SqlClient, begin: string, end: string, at: number) => {
+/** The keys of rows that may have been open around a time, of the transaction's tenant (0029). */
+const openNear = (sql: SqlClient, queue: "approvals" | "unknowns", at: number) => {
   const time = (millis: number) => sql`to_timestamp(${millis}::float8 / 1000)`;
-  return sql`${sql.literal(`tstzrange(least(${begin}, ${end}), ${end}, '[]')`)}
-    && tstzrange(${time(at - clockSlackMillis)}, ${time(at + clockSlackMillis)}, '[]')`;
+  return sql`${sql.literal(`${queue}_open_near`)}(${time(at - clockSlackMillis)}, ${time(at + clockSlackMillis)})`;
 };
 
 const ApprovalRow = Schema.Struct({
@@ -66,8 +65,9 @@ export const readApprovalsMoment = Effect.fn("views.readApprovalsMoment")(
       (sql, { at }) =>
         decodeRows(ApprovalRow)(sql`
           SELECT ${sql.literal(approvalListColumns)}, a.approvers_required AS "approversRequired"
-          FROM approval_requests a JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
-          WHERE a.tenant_id = ${tenantId} AND ${spanNear(sql, "a.requested_at", "a.decided_at", at)}
+          FROM ${openNear(sql, "approvals", at)} AS near
+          JOIN approval_requests a ON a.tenant_id = ${tenantId} AND a.request_id = near.request_id
+          JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
           ORDER BY a.requested_at, a.request_id LIMIT ${mostCandidates + 1}`),
       approvalsThen,
     ),
@@ -82,8 +82,9 @@ export const readUnknownsMoment = Effect.fn("views.readUnknownsMoment")(
       (sql, { at }) =>
         decodeRows(UnknownListItem)(sql`
           SELECT ${sql.literal(unknownListColumns)}
-          FROM unknown_outcomes u JOIN runs r ON r.tenant_id = u.tenant_id AND r.run_id = u.run_id
-          WHERE u.tenant_id = ${tenantId} AND ${spanNear(sql, "u.unknown_at", "u.resolved_at", at)}
+          FROM ${openNear(sql, "unknowns", at)} AS near
+          JOIN unknown_outcomes u ON u.tenant_id = ${tenantId} AND u.unknown_id = near.unknown_id
+          JOIN runs r ON r.tenant_id = u.tenant_id AND r.run_id = u.run_id
           ORDER BY u.unknown_at, u.unknown_id LIMIT ${mostCandidates + 1}`),
       unknownsThen,
     ),

@@ -44,7 +44,8 @@ export const runSearch = (sql: SqlClient, tenantId: string, text: string): RunSe
   return {
     matches: sql`r.title ILIKE ${pattern}`,
     found: trigramText.test(text)
-      ? sql`FROM run_titles f WHERE f.tenant_id = ${tenantId} AND f.title ILIKE ${pattern}`
+      ? // Asks for the transaction's tenant itself: below its policy this search would have no index (0029).
+        sql`FROM titles_like(${pattern}) f WHERE true`
       : undefined,
     needsTrigrams: true,
   };

@@ -60,9 +60,9 @@ export const actForTenant = (tenantId: TenantId) =>
   Effect.flatMap(SqlClient, (sql) => sql`SELECT act_for_tenant(${tenantId})`);
 
 /**
- * Runs the reads in one REPEATABLE READ, READ ONLY transaction. They stay the
- * owner's, kept apart by their predicates: below a policy PostgreSQL uses no index
- * for operators that might leak what they compare, which the search of titles needs.
+ * Runs the reads in one REPEATABLE READ, READ ONLY transaction, below the row policies of
+ * this tenant: a read that forgot its tenant sees nothing of another one. The predicates
+ * stay: without the role (docs/production.md) they are all there is.
  */
 export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) => {
   const snapshot = transaction(
@@ -70,7 +70,7 @@ export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, 
     Effect.gen(function* () {
       const sql = yield* SqlClient;
       yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`;
-      yield* sql`SELECT set_config('effect_agent.tenant', ${tenantId}, true)`;
+      yield* actForTenant(tenantId);
       return yield* reads;
     }),
   );
