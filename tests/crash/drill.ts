@@ -14,7 +14,9 @@ import * as Database from "#server/postgres/Database.ts";
 import { loadTarget } from "./drill-subject.ts";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
-const bundle = path.join(root, "node_modules/.cache/drill/drill-host.mjs");
+/** Of this process alone: another run, or a clone that shares these files, must not change the hosts of this one. */
+const bundle = path.join(root, `node_modules/.cache/drill/drill-host-${process.pid}.mjs`);
+process.once("exit", () => rmSync(bundle, { force: true }));
 
 export interface DrillRow {
   readonly failpoint: Failpoint;
