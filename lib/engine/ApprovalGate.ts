@@ -15,6 +15,7 @@ import { digestOf } from "#lib/contract/json/digest.ts";
 import type { Actor, RecordOf } from "#lib/contract/records.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { approvalRequestIdOf } from "#lib/durable/derived-ids.ts";
+import { deepFreeze } from "./deep-freeze.ts";
 import { diagnose } from "./diagnose.ts";
 import type { CheckedBatch, ExecutableCall } from "./Preflight.ts";
 import { promptOf } from "./prompt-parts.ts";
@@ -46,8 +47,11 @@ export const gateBatch = Effect.fnUntraced(function* (
   encoded: ReadonlyArray<Prompt.MessageEncoded>,
   now: number,
 ): Effect.fn.Return<GatedBatch, ApprovalPolicyError> {
-  // Decoding a whole conversation costs as much as a batch; only a rule of the tool's own reads it.
-  const messages = batch.calls.some(asksItsOwnRule) ? promptOf(encoded).content : [];
+  // Decoding a whole conversation costs as much as a batch; only a rule of the tool's own reads it. It gets one
+  // that no request and no record shares, and that no rule can change for the next.
+  const messages = batch.calls.some(asksItsOwnRule)
+    ? deepFreeze(promptOf(structuredClone(encoded)).content)
+    : [];
   const policy = yield* ApprovalPolicy;
   const requests: Array<RecordOf<"ApprovalRequested">> = [];
   const decisions: Array<RecordOf<"ApprovalDecided">> = [];

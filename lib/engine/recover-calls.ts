@@ -24,11 +24,12 @@ const positionOf = (context: RunContext, turn: number, call: CallEvidence) => ({
   callId: call.declared.callId,
 });
 
+/** For code of others: what it makes of the parameters changes no record. */
 const lostCallOf = (context: RunContext, turn: number, call: CallEvidence): LostCall => ({
   toolName: call.declared.toolName,
   callId: call.declared.callId,
   turn,
-  parameters: call.declared.effectiveParameters ?? null,
+  parameters: structuredClone(call.declared.effectiveParameters ?? null),
   idempotencyKey: idempotencyKeyOf(positionOf(context, turn, call)),
 });
 

@@ -5,7 +5,7 @@ import { Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
 import type { RunContext } from "#lib/engine/RunContext.ts";
 import { text, toolCalls } from "#lib/testing/ScriptedModel.ts";
-import type { ProbeAnswer, ProbeRule, ToolProbe } from "#lib/tool-probe.ts";
+import type { LostCall, ProbeAnswer, ProbeRule, ToolProbe } from "#lib/tool-probe.ts";
 import {
   attempt,
   kindOf,
@@ -63,6 +63,21 @@ const recovered = Effect.fnUntraced(function* (context: Partial<RunContext>) {
 });
 
 describe("probes (DU-04, DU-06)", () => {
+  it.effect(
+    "[DU-06][R04] a probe or reconciler that changes the parameters it was given changes no record",
+    () =>
+      Effect.gen(function* () {
+        const meddle = ({ parameters }: LostCall) =>
+          Effect.sync(() => void Object.assign(Object(parameters), { amount: 999_999 }));
+        const { store } = yield* recovered({
+          probes: { send: { ask: (lost) => Effect.andThen(meddle(lost), notFound) } },
+          reconcile: (lost) => Effect.as(meddle(lost), { _tag: "uncertain" }),
+        });
+        assert.strictEqual(kindOf(store, "UnknownProbed").length, 1);
+        assert.notInclude(JSON.stringify(store.appends), "999999");
+      }).pipe(withModel(oneSend)),
+  );
+
   it.effect(
     "[DU-06] without a rule an answer is evidence: recorded once, with its time, and it settles nothing",
     () =>
