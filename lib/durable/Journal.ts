@@ -62,6 +62,11 @@ export interface AppendRequest {
   readonly diagnostics: ReadonlyArray<DiagnosticToStore>;
   /** Whole texts of results whose records name them, stored with the records or not at all. */
   readonly results?: ReadonlyArray<ResultToKeep>;
+  /**
+   * The claim told of no lost attempt (`Claim.lostAttempts` is 0), and nobody else counts one while it is the
+   * current one: that the run came further starts no count again, and the store need not look.
+   */
+  readonly nothingLost?: boolean;
 }
 
 export interface AppendReceipt {

@@ -128,6 +128,7 @@ export const makeJournalWriter = (
           events,
           diagnostics: entries.flatMap((entry) => entry.diagnostics),
           ...(results.length === 0 ? {} : { results }),
+          nothingLost: isOwn && claim.lostAttempts === 0,
         })
         .pipe(
           Effect.retry({

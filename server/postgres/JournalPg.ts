@@ -9,7 +9,7 @@ import * as SqlSchema from "effect/unstable/sql/SqlSchema";
 import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { RunEvent } from "#lib/contract/events.ts";
-import { chainRecords } from "#lib/durable/chain.ts";
+import { type ChainedRow, chainRecords } from "#lib/durable/chain.ts";
 import {
   Journal,
   type AppendReceipt,
@@ -32,11 +32,12 @@ import {
   Millis,
   textArray,
 } from "#server/postgres/columns.ts";
+import { turnoverOf, turnoverStatement } from "#server/postgres/call-turnover.ts";
 import { transition } from "#server/postgres/Database.ts";
 import { EventHints } from "#server/postgres/EventHints.ts";
 import { keptParameters, withKeptResults } from "#server/postgres/keep-results.ts";
 import { projectRecords } from "#server/postgres/project-records.ts";
-import { changesOnlyCalls } from "#server/postgres/projection-draft.ts";
+import { type ProjectionChanges, changesOnlyCalls } from "#server/postgres/projection-draft.ts";
 import { RecordRow, storedRecordOf } from "#server/postgres/record-row.ts";
 
 const AppendAnswer = Schema.Struct({
@@ -102,13 +103,11 @@ const json = (value: unknown): string | null =>
 
 const parametersOf = (
   request: AppendRequest,
+  rows: ReadonlyArray<ChainedRow>,
+  changes: ProjectionChanges | undefined,
   events: ReadonlyArray<EventToStore>,
 ): ReadonlyArray<unknown> => {
-  const { diagnostics, expectedTail, records } = request;
-  const { rows } = chainRecords(expectedTail, records, request);
-  const changes = projectRecords(
-    records.map((record, place) => ({ record, sequence: expectedTail.sequence + 1 + place })),
-  );
+  const { diagnostics, expectedTail } = request;
   const calls = changes !== undefined && changesOnlyCalls(changes) ? changes : undefined;
   return [
     PgTypes.text(request.tenantId),
@@ -185,6 +184,22 @@ const make = Effect.gen(function* () {
 
   const decodeAnswer = Schema.decodeUnknownEffect(Schema.Tuple([AppendAnswer]));
 
+  /** The time of the append; null when nothing was written, for a reason that the general append finds out. */
+  const turnOver = (parameters: ReadonlyArray<unknown>) =>
+    transition(
+      "Journal.append",
+      sql.unsafe<{ readonly recorded_at: unknown }>(turnoverStatement, parameters).pipe(
+        Effect.map(([row]) =>
+          row?.recorded_at instanceof Date ? row.recorded_at.getTime() : null,
+        ),
+        // The batch id was used before, at an earlier tail.
+        Effect.catchIf(
+          (error) => error.reason._tag === "UniqueViolation",
+          () => Effect.succeed(null),
+        ),
+      ),
+    );
+
   const append = Effect.fn("Journal.append")(function* (request: AppendRequest) {
     const stray = request.records.find((record) => record.runId !== request.runId);
     if (stray !== undefined) {
@@ -192,9 +207,21 @@ const make = Effect.gen(function* () {
         new Error(`An append of run ${request.runId} carries a record of run ${stray.runId}.`),
       );
     }
-    const { results = [] } = request;
+    const { expectedTail, records, results = [] } = request;
+    const { rows, tail } = chainRecords(expectedTail, records, request);
+    const changes = projectRecords(
+      records.map((record, place) => ({ record, sequence: expectedTail.sequence + 1 + place })),
+    );
     const events = eventsToStore(request);
-    const parameters = parametersOf(request, events);
+    const turnover = turnoverOf(request, rows, changes, events);
+    if (turnover !== undefined) {
+      const recordedAt = yield* turnOver(turnover);
+      if (recordedAt !== null) {
+        yield* hints.written(request.tenantId);
+        return { tail, replayed: false, recordedAt };
+      }
+    }
+    const parameters = parametersOf(request, rows, changes, events);
     const answers = yield* transition(
       "Journal.append",
       Effect.flatMap(

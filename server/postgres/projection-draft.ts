@@ -1,7 +1,7 @@
 /** The changes of one batch while they are collected; `projectRecords` makes one and hands out what it holds. */
 import type { CallState, RunState } from "#lib/contract/status.ts";
 
-type Column = string | number | boolean | null | undefined;
+export type Column = string | number | boolean | null | undefined;
 export type Row = Record<string, Column>;
 
 /** Rows by table; keys are columns. Absent parts change nothing. */

@@ -2,12 +2,14 @@ import { assert, describe, it } from "@effect/vitest";
 import * as Schema from "effect/Schema";
 import * as fc from "fast-check";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
+import { digestOf } from "#lib/contract/json/digest.ts";
 import { RunRecord } from "#lib/contract/records.ts";
 import {
   bodyOf,
   chainRecords,
   type ChainLink,
   emptyTail,
+  rowDigest,
   verifyChain,
 } from "#lib/durable/chain.ts";
 import { placeOf, recordsOf } from "#tests/postgres/records.ts";
@@ -52,6 +54,25 @@ describe("the journal's hash chain", () => {
       whole.rows.map((row) => row.sequence),
       [1, 2, 3, 4, 5, 6],
     );
+  });
+
+  it("[PG-02] a row's digest is that of the canonical JSON of its place and body", () => {
+    const text = fc.string({ unit: "binary", maxLength: 40 });
+    const number = fc.nat(Number.MAX_SAFE_INTEGER);
+    fc.assert(
+      fc.property(text, text, text, number, number, (body, threadId, before, epoch, sequence) => {
+        const row = { body, epoch, previousDigest: before, sequence, threadId };
+        assert.strictEqual(rowDigest(row), digestOf(row));
+      }),
+    );
+    const lone = {
+      body: "\ud800",
+      epoch: 1,
+      previousDigest: "\u0000",
+      sequence: 2,
+      threadId: "\udfff",
+    };
+    assert.strictEqual(rowDigest(lone), digestOf(lone));
   });
 
   it("[PG-06] a body is canonical text that decodes to the very record", () => {
