@@ -30,7 +30,9 @@ export function AgentsPage() {
     <div className="flex min-h-0 flex-1 flex-col">
       <QueryStates query={agents} loading={<SkeletonRows rows={12} label="agents" />}>
         {({ items }) => {
-          const agent = items.find((one) => one.agentId === url.get("agent")) ?? items[0];
+          const asked = url.get("agent");
+          const found = items.find((one) => one.agentId === asked);
+          const agent = found ?? items[0];
           return agent === undefined ? (
             <>
               <PageHeader title="Agents" />
@@ -66,6 +68,15 @@ export function AgentsPage() {
                 }
               />
               <div className="min-h-0 flex-1 overflow-auto bg-panel">
+                {asked === undefined || found !== undefined ? null : (
+                  <p role="note" className="border-b border-line px-4 py-2 text-attention">
+                    No agent{" "}
+                    <code className="break-all">
+                      <VisibleText text={asked} line />
+                    </code>{" "}
+                    is registered here now; its runs are kept. Below is {agent.agentId}.
+                  </p>
+                )}
                 <About agent={agent} />
                 <Tools key={agent.agentId} agent={agent} />
               </div>
@@ -164,7 +175,7 @@ function Tool({ tool }: { tool: AgentToolView }) {
         type="button"
         aria-expanded={open}
         onClick={() => setOpen(!open)}
-        className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5 px-3 py-1.5 text-left hover:bg-raised xl:grid xl:grid-cols-[260px_90px_80px_150px_170px_minmax(0,1fr)]"
+        className="flex w-full flex-wrap items-center gap-x-4 gap-y-0.5 px-3 py-1.5 text-left hover:bg-raised xl:grid xl:grid-cols-[260px_90px_80px_180px_190px_minmax(0,1fr)]"
       >
         <code className="max-w-full truncate font-semibold max-xl:w-64">
           <VisibleText text={tool.name} line />

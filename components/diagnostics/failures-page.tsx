@@ -46,21 +46,23 @@ export function FailuresPage() {
   );
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <PageHeader
-        title="Failures"
-        aside={
-          <>
-            {count === undefined ? null : (
-              <span className="mono text-soft">{cappedText(count)} kept</span>
-            )}
-            {fingerprint === undefined ? null : (
-              <Button kind="quiet" onClick={() => url.set({ fingerprint: undefined })}>
-                Show every fingerprint
-              </Button>
-            )}
-          </>
-        }
-      />
+      <div className={chosen === undefined ? "" : "max-lg:sr-only"}>
+        <PageHeader
+          title="Failures"
+          aside={
+            <>
+              {count === undefined ? null : (
+                <span className="mono text-soft">{cappedText(count)} kept</span>
+              )}
+              {fingerprint === undefined ? null : (
+                <Button kind="quiet" onClick={() => url.set({ fingerprint: undefined })}>
+                  Show every fingerprint
+                </Button>
+              )}
+            </>
+          }
+        />
+      </div>
       <ListAndDetail
         rows={query.data === undefined ? undefined : rows.length}
         backTo="Failures"
@@ -116,15 +118,15 @@ function Groups({
               onClick={() => url.set({ diagnostic: row.diagnosticId }, true)}
               className="block w-full border-b border-line px-3 py-1.5 text-left text-table hover:bg-raised aria-[current=true]:bg-chosen"
             >
-              <span className="block truncate">
-                <VisibleText text={row.title} line />
-              </span>
-              <span className="flex gap-2 text-soft">
-                <ToolBeside row={row} />
-                <span className="ml-auto shrink-0">
+              <span className="flex gap-2">
+                <span className="min-w-0 flex-1 truncate">
+                  <VisibleText text={row.title} line />
+                </span>
+                <span className="shrink-0 text-soft">
                   <Age at={row.capturedAt} /> ago
                 </span>
               </span>
+              <ToolBeside row={row} />
             </button>
           </li>
         ))}
@@ -135,10 +137,9 @@ function Groups({
 
 /** The tool, where the line above has not named it. */
 function ToolBeside({ row: { title, toolName } }: { row: DiagnosticListItem }) {
-  if (toolName === null) return <span>no tool</span>;
-  if (namesTool(title, toolName)) return null;
+  if (toolName === null || namesTool(title, toolName)) return null;
   return (
-    <code className="truncate">
+    <code className="block truncate text-soft">
       <VisibleText text={toolName} line />
     </code>
   );

@@ -1,13 +1,15 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
+import { X } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
 import { useConsole } from "#components/shell/console-context.tsx";
 import type { useUrlState } from "#components/shell/use-url-state.ts";
 import { runStateLook, runStates } from "#components/status/run-state.ts";
 import { Button } from "#components/ui/button.tsx";
 import { Input, Select } from "#components/ui/field.tsx";
+import { VisibleText } from "#components/ui/visible-text.tsx";
 import { keys } from "#lib/client/query-keys.ts";
-import { activeFilters, filterNames } from "./run-filters.ts";
+import { activeFilters, filterNames, withChosen } from "./run-filters.ts";
 
 type Url = ReturnType<typeof useUrlState>;
 
@@ -80,9 +82,12 @@ export function RunFilterBar({
           className="!h-7 !w-auto"
         >
           <option value="">any agent</option>
-          {agents.data?.items.map((agent) => (
-            <option key={agent.agentId} value={agent.agentId}>
-              {agent.agentId}
+          {withChosen(
+            agents.data?.items.map(({ agentId }) => agentId) ?? [],
+            url.get("agentId"),
+          ).map((agentId) => (
+            <option key={agentId} value={agentId}>
+              {agentId}
             </option>
           ))}
         </Select>
@@ -93,7 +98,7 @@ export function RunFilterBar({
           className="!h-7 !w-auto max-w-48"
         >
           <option value="">any tool</option>
-          {toolNames.toSorted().map((name) => (
+          {withChosen(toolNames.toSorted(), url.get("tool")).map((name) => (
             <option key={name} value={name}>
               {name}
             </option>
@@ -121,12 +126,44 @@ export function RunFilterBar({
           />
         </label>
       </div>
+      <LinkedFilter url={url} name="threadId" words="only of thread" />
+      <LinkedFilter url={url} name="outcome" words="only with the outcome" />
       {activeFilters(url) > 0 || chosen.length > 0 ? (
         <Button kind="quiet" className="!h-7" onClick={clear}>
           Clear
         </Button>
       ) : null}
     </>
+  );
+}
+
+/** A filter that comes by a link alone: it is told, and can be taken away by itself. */
+function LinkedFilter({
+  url,
+  name,
+  words,
+}: {
+  url: Url;
+  name: "threadId" | "outcome";
+  words: string;
+}) {
+  const value = url.get(name);
+  if (value === undefined) return null;
+  return (
+    <span className="flex min-w-0 items-center gap-1 text-soft">
+      {words}{" "}
+      <code className="min-w-0 truncate text-ink">
+        <VisibleText text={value} line />
+      </code>
+      <Button
+        kind="quiet"
+        className="!h-7 px-1.5"
+        aria-label={`Not ${words}`}
+        onClick={() => url.set({ [name]: undefined })}
+      >
+        <X aria-hidden size={14} />
+      </Button>
+    </span>
   );
 }
 

@@ -34,3 +34,10 @@ export const runQuery = (address: AddressReader, zone: string): ListQuery => ({
 /** How many filters are set, the state apart. */
 export const activeFilters = (address: AddressReader): number =>
   filterNames.filter((name) => address.get(name) !== undefined).length;
+
+/** What a filter offers, and what it is set to: runs of an agent or tool that is not registered any more are kept. */
+export const withChosen = (
+  offered: ReadonlyArray<string>,
+  chosen: string | undefined,
+): ReadonlyArray<string> =>
+  chosen === undefined || offered.includes(chosen) ? offered : [...offered, chosen];

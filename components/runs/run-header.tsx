@@ -85,7 +85,7 @@ export function RunHeader({ detail }: { detail: RunDetail }) {
           )}
         </li>
         <li>
-          turn {detail.turns} of at most {detail.policy.maxTurns}
+          turn {countText(detail.turns)} of at most {countText(detail.policy.maxTurns)}
         </li>
         <li>
           {countOf(detail.toolCalls, "call")} of at most {countText(detail.policy.maxToolCalls)}

@@ -10,13 +10,15 @@ import { pageOf, pages } from "./pages.ts";
 export function Sidebar({ counts }: { counts: Counts | undefined }) {
   const pathname = usePathname();
   const here = pageOf(pathname);
+  const isCounted = counts !== undefined;
   const row = useRef<HTMLElement>(null);
   useEffect(() => {
     // Where the row scrolls, the page that is open is among what it shows.
     const link = row.current?.querySelector<HTMLElement>("[aria-current=page]");
     if (row.current !== null && link !== undefined && link !== null)
       row.current.scrollLeft = link.offsetLeft - (row.current.clientWidth - link.offsetWidth) / 2;
-  }, [here]);
+    // Badges that come later move what stands behind them.
+  }, [here, isCounted]);
   return (
     <nav
       ref={row}

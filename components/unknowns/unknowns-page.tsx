@@ -51,33 +51,35 @@ function Doubts() {
   );
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <PageHeader
-        title="Unknowns"
-        aside={
-          <>
-            {count === undefined ? null : (
-              <span className="mono text-soft">
-                {cappedText(count)} {state}
-              </span>
-            )}
-            {query.data?.pages[0] === undefined ? null : (
-              <LookBack asOf={query.data.pages[0].asOf} />
-            )}
-            <label className="ml-auto flex items-center gap-2" htmlFor="unknowns-state">
-              <span className="text-soft">State</span>
-              <Select
-                id="unknowns-state"
-                value={state}
-                onChange={(event) => url.set({ state: event.target.value, unknown: undefined })}
-                className="!w-auto"
-              >
-                <option value="open">open</option>
-                <option value="resolved">resolved</option>
-              </Select>
-            </label>
-          </>
-        }
-      />
+      <div className={chosen === undefined ? "" : "max-lg:sr-only"}>
+        <PageHeader
+          title="Unknowns"
+          aside={
+            <>
+              {count === undefined ? null : (
+                <span className="mono text-soft">
+                  {cappedText(count)} {state}
+                </span>
+              )}
+              {query.data?.pages[0] === undefined ? null : (
+                <LookBack asOf={query.data.pages[0].asOf} />
+              )}
+              <label className="ml-auto flex items-center gap-2" htmlFor="unknowns-state">
+                <span className="text-soft">State</span>
+                <Select
+                  id="unknowns-state"
+                  value={state}
+                  onChange={(event) => url.set({ state: event.target.value, unknown: undefined })}
+                  className="!w-auto"
+                >
+                  <option value="open">open</option>
+                  <option value="resolved">resolved</option>
+                </Select>
+              </label>
+            </>
+          }
+        />
+      </div>
       <ListAndDetail
         rows={query.data === undefined ? undefined : rows.length}
         backTo="Unknowns"

@@ -84,7 +84,8 @@ export const seed = Effect.fn("seed")(function* (
   yield* writeTenants;
   const begun = yield* Clock.currentTimeMillis;
   const stepMillis = (historyDays * 86_400_000) / Math.max(1, whole);
-  const since = yield* firstMoment(begun - historyDays * 86_400_000);
+  // The last run of the history has settled before the seed began, also where that was broken off once.
+  const since = yield* firstMoment(begun - historyDays * 86_400_000 - 2 * stepMillis - 120_000);
   for (let from = done + 1; from <= whole; from += batchRuns) {
     const to = Math.min(whole, from + batchRuns - 1);
     yield* writeHistory({ from, to, since, stepMillis });

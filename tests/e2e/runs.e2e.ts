@@ -73,6 +73,20 @@ test("[OP-07] what a run held that was put away says so by its own id, and leads
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
+test("[C104] a filter that stands in the address is told, also of an agent or tool that nobody has any more", async () => {
+  const { page } = product.ana;
+  await product.ana.open("/runs?agentId=gone-desk&tool=gone_tool&threadId=thr_gone&outcome=failed");
+  await expect(page.getByLabel("Agent", { exact: true })).toHaveValue("gone-desk");
+  await expect(page.getByLabel("Tool", { exact: true })).toHaveValue("gone_tool");
+  await expect(page.getByText("thr_gone")).toBeVisible();
+  await page.getByRole("button", { name: "Not only of thread" }).click();
+  await expect(page).not.toHaveURL(/threadId/);
+  await expect(page.getByRole("button", { name: "Not only with the outcome" })).toBeVisible();
+  await product.ana.isAccessible("every filter");
+  await product.ana.open("/agents?agent=gone-desk");
+  await expect(page.getByRole("note")).toContainText("gone-desk");
+});
+
 test("[R77] a run whose answer is a call as text says so above it, with the evidence a step away", async () => {
   const { page } = product.ana;
   const [{ runId }] = (await product.ana.read("/runs?state=completed&limit=1")).items;
