@@ -106,7 +106,7 @@ function Queue() {
           chosen === undefined ? undefined : <ApprovalDetailPane key={chosen} requestId={chosen} />
         }
         list={
-          <QueryStates query={approvals} loading={<SkeletonRows height={58} label="approvals" />}>
+          <QueryStates query={approvals} loading={<SkeletonRows height={85} label="approvals" />}>
             {() =>
               rows.length === 0 ? (
                 <NoApprovals state={state} />

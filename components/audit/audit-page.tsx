@@ -67,6 +67,7 @@ export function AuditPage() {
           query={query}
           rows={rows}
           label="acts"
+          rowHeight={29}
           empty={
             <Empty
               kind={filtered ? "nothing-matches" : "nothing-yet"}

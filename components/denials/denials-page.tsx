@@ -69,6 +69,7 @@ export function DenialsPage() {
           query={query}
           rows={rows}
           label="denials"
+          rowHeight={53}
           empty={
             <Empty
               kind={acknowledged === "no" && kind === undefined ? "nothing-yet" : "nothing-matches"}

@@ -73,6 +73,7 @@ export function FailuresPage() {
             query={query}
             rows={rows}
             label="failures"
+            rowHeight={29}
             empty={
               <Empty kind="nothing-yet" title="No failure was captured">
                 Failures of tools, checks and the model are captured with their cause, redacted and

@@ -63,6 +63,7 @@ export function ObligationsPage() {
           query={query}
           rows={rows}
           label="obligations"
+          rowHeight={65}
           empty={
             <Empty kind="nothing-yet" title="Nothing is owed">
               Every accepted submission is settled.

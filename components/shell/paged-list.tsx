@@ -16,17 +16,23 @@ export function PagedList<Item>({
   query,
   rows,
   label,
+  rowHeight,
   empty,
   children,
 }: {
   query: PagedQuery;
   rows: ReadonlyArray<Item>;
   label: string;
+  /** Pixels of a usual row, so that nothing jumps when the rows come. */
+  rowHeight: number;
   empty: ReactNode;
   children: (rows: ReadonlyArray<Item>) => ReactNode;
 }) {
   return (
-    <QueryStates query={query} loading={<SkeletonRows rows={12} label={label} />}>
+    <QueryStates
+      query={query}
+      loading={<SkeletonRows rows={12} height={rowHeight} label={label} />}
+    >
       {() =>
         rows.length === 0 ? (
           empty

@@ -40,7 +40,7 @@ export function PastQueue<Then extends QueueThen>({
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       {moment.data === undefined && moment.error !== null ? <NoPast title={title} /> : null}
-      <QueryStates query={moment} loading={<SkeletonRows height={58} label={loading} />}>
+      <QueryStates query={moment} loading={<SkeletonRows height={85} label={loading} />}>
         {(then) => (
           <FixedNow value={then.at}>
             <MomentBanner moment={then} />

@@ -92,6 +92,7 @@ function Doubts() {
             query={query}
             rows={rows}
             label="effects in doubt"
+            rowHeight={69}
             empty={
               <Empty
                 kind={state === "open" ? "nothing-yet" : "nothing-matches"}

@@ -38,7 +38,10 @@ export function WorkersPage() {
         aside={<span className="text-soft">Read again every 5 s.</span>}
       />
       <div className="min-h-0 flex-1 overflow-auto bg-panel">
-        <QueryStates query={workers} loading={<SkeletonRows rows={4} label="workers" />}>
+        <QueryStates
+          query={workers}
+          loading={<SkeletonRows rows={4} height={53} label="workers" />}
+        >
           {({ items }) =>
             items.length === 0 ? (
               <Empty kind="nothing-yet" title="No process drives threads">
