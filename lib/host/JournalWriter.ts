@@ -17,6 +17,7 @@ import type { RunEvent } from "#lib/contract/events.ts";
 import type { AgentId, RunId } from "#lib/contract/ids.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { type DiagnosticToStore, Journal, type JournalTail } from "#lib/durable/Journal.ts";
+import { retryAfterFailure } from "#lib/durable/retry-after-failure.ts";
 import type { Claim } from "#lib/durable/SubmissionLedger.ts";
 import { AbortPending, StoreError } from "#lib/durable/StoreError.ts";
 import type { ResultToKeep } from "#lib/results/kept-text.ts";
@@ -50,6 +51,8 @@ const retries = Schedule.max([
 ]);
 
 interface WriterState {
+  /** Of this writer, those that were refused too. */
+  appends: number;
   tail: JournalTail;
   readonly records: Array<RunRecord>;
   readonly soft: Array<{ readonly event: RunEvent; readonly at: number }>;
@@ -95,7 +98,9 @@ export const makeJournalWriter = (
     const journal = yield* Journal;
     // Writers wait for their entries, and each call leaves at most one that nobody waits for; a full queue makes them wait.
     const queue = yield* Queue.bounded<Entry>(1_024);
+    const nonce = (yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)).toString(36);
     const state: WriterState = {
+      appends: 0,
       tail: claim.tail,
       records: claim.records.map((stored) => stored.record),
       soft: [],
@@ -113,7 +118,7 @@ export const makeJournalWriter = (
       // Whoever only waits for what is before it costs no append.
       if (records.length === 0 && events.length === 0) return;
       const results = entries.flatMap((entry) => entry.results ?? []);
-      const nonce = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER);
+      const append = (state.appends += 1);
       const receipt = yield* journal
         .append({
           tenantId: claim.tenantId,
@@ -122,8 +127,8 @@ export const makeJournalWriter = (
           agentId: run.agentId,
           epoch: claim.epoch,
           expectedTail: state.tail,
-          // Unique to this append and kept for every retry of it (PG-02).
-          batchId: `${claim.epoch}-${state.tail.sequence}-${nonce.toString(36)}`,
+          // Unique to this append and kept for every retry of it (PG-02): two hosts never have one epoch.
+          batchId: `${claim.epoch}-${state.tail.sequence}-${nonce}-${append}`,
           records,
           events,
           diagnostics: entries.flatMap((entry) => entry.diagnostics),
@@ -131,7 +136,7 @@ export const makeJournalWriter = (
           nothingLost: isOwn && claim.lostAttempts === 0,
         })
         .pipe(
-          Effect.retry({
+          retryAfterFailure({
             schedule: retries,
             while: (error) => error instanceof StoreError && error.retryable,
           }),

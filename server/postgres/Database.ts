@@ -11,6 +11,7 @@ import * as Schedule from "effect/Schedule";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError";
+import { retryAfterFailure } from "#lib/durable/retry-after-failure.ts";
 import { StoreError } from "#lib/durable/StoreError.ts";
 
 export interface DatabaseOptions {
@@ -136,7 +137,7 @@ export const transition = <A, E, R>(
       const fault = Cause.hasInterrupts(cause) ? undefined : faultIn(cause);
       return fault === undefined ? Effect.failCause(cause) : Effect.fail(fault);
     }),
-    Effect.retry({ schedule: conflictRetries, while: isConflict }),
+    retryAfterFailure({ schedule: conflictRetries, while: isConflict }),
     Effect.mapError((error) =>
       // `isFault` narrows a generic union, whose rest TypeScript does not compute.
       isFault(error) ? toStoreError(operation, error) : (error as Exclude<E, Fault>),

@@ -66,10 +66,16 @@ interface EventToStore {
   readonly body: string;
 }
 
+/** The two events of nearly every call, made of a record whose text was made and so checked before: plain data, which no encoding changes. */
+const isEncoded = ({ _tag }: RunEvent): boolean =>
+  _tag === "ToolCallStarted" || _tag === "ToolCallSucceeded";
+
 const eventToStore = (event: RunEvent, at: number | null): EventToStore => ({
   kind: event._tag,
   at,
-  body: Result.getOrThrow(encodeCanonicalJson(encodeEvent(event))),
+  body: Result.getOrThrow(
+    encodeCanonicalJson(at === null && isEncoded(event) ? event : encodeEvent(event)),
+  ),
 });
 
 /** Events that no record carries, then those that follow from the records. */

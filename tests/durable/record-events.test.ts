@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest";
 import * as Schema from "effect/Schema";
 import { RunEvent } from "#lib/contract/events.ts";
-import { ToolCallId } from "#lib/contract/ids.ts";
+import { ResultId, ToolCallId } from "#lib/contract/ids.ts";
+import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import {
   cutHeadLength,
@@ -9,12 +10,32 @@ import {
   eventsOf,
   maxEventValueBytes,
 } from "#lib/durable/record-events.ts";
-import { placeOf, recordsOf } from "#tests/postgres/records.ts";
+import { digest, placeOf, recordsOf } from "#tests/postgres/records.ts";
 
 const of = recordsOf(placeOf("events"));
 const tagsOf = (record: RunRecord) => eventsOf(record).map((event) => event._tag);
 
 describe("the events of records", () => {
+  it("[OP-01] what nearly every call tells is plain data: its text is the same with and without encoding", () => {
+    for (const record of [
+      of.prepared("c1"),
+      { ...of.prepared("c1"), parentCallId: ToolCallId.make("c0") },
+      of.settled("c1", { nested: [null, { at: -0, text: "\ud800" }] }),
+      of.settled("c1", "x".repeat(maxEventValueBytes + 1), {
+        selection: ["refund"],
+        kept: { resultId: ResultId.make("r1"), bytes: 7, digest: digest("a") },
+      }),
+    ]) {
+      const [event] = eventsOf(record);
+      assert.isDefined(event);
+      assert.include(["ToolCallStarted", "ToolCallSucceeded"], event._tag);
+      assert.deepStrictEqual(
+        encodeCanonicalJson(event),
+        encodeCanonicalJson(Schema.encodeSync(RunEvent)(event)),
+      );
+    }
+  });
+
   it("[OP-01] every record kind gives the events that the console follows, each once", () => {
     const expected: ReadonlyArray<readonly [RunRecord, ReadonlyArray<string>]> = [
       [of.opened(), ["RunStarted"]],
