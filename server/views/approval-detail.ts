@@ -4,7 +4,7 @@ import type { ApprovalRequestId } from "#lib/contract/ids.ts";
 import { readBasis } from "./approval-basis.ts";
 import { readApproval, readBatch, readExecution } from "./approval-rows.ts";
 import { assembleApproval } from "./assemble-approval.ts";
-import { readEventsOfActs } from "./moment-place.ts";
+import { clockSlackMillis, readEventsOfActs } from "./moment-place.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
 
 /** One request as this operator may see and answer it; `NotFound` for a missing or foreign one. */
@@ -22,14 +22,19 @@ export const readApprovalDetail = Effect.fn("views.readApprovalDetail")(function
       const events =
         row.decidedAt === null
           ? []
-          : yield* readEventsOfActs(operator.tenantId, [
-              {
-                runId: row.runId,
-                target: requestId,
-                at: row.decidedAt,
-                kinds: ["ApprovalDecided"],
-              },
-            ]);
+          : yield* readEventsOfActs(
+              operator.tenantId,
+              [
+                {
+                  runId: row.runId,
+                  target: requestId,
+                  at: row.decidedAt,
+                  kinds: ["ApprovalDecided"],
+                },
+              ],
+              // What a rule decided has its host's time.
+              clockSlackMillis,
+            );
       return { row, batch, execution, events, serverTime: now };
     }),
   );

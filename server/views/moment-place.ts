@@ -72,7 +72,10 @@ export const readPersonEvents = (tenantId: TenantId, runIds: ReadonlyArray<RunId
             AND ${sql.literal(aboutPeople)} ORDER BY e.sequence`),
   );
 
-/** An act of the audit whose event is looked for. */
+/** Clocks of hosts and of the database may differ by so much, either way. */
+export const clockSlackMillis = 3_600_000;
+
+/** An act whose event is looked for. */
 interface ActWithEvent {
   readonly runId: RunId;
   readonly target: string;
@@ -80,7 +83,7 @@ interface ActWithEvent {
   readonly kinds: ReadonlyArray<string>;
 }
 
-/** Both are written in one transaction, which the database ends after half of this. */
+/** An operator's act and its event are written in one transaction, which the database ends after half of this. */
 const actSlackMillis = 60_000;
 /** Events of one target around one act that are handed on; the nearest in time. */
 const eventsOfAct = 8;
@@ -88,8 +91,14 @@ const eventsOfAct = 8;
 /**
  * The events that each act may have led to, whatever else the log holds of its run. None while the act's own
  * may still wait for its place in the log: the one before it would be taken for it.
+ *
+ * @param slackMillis how far an act's time and its event's may be apart
  */
-export const readEventsOfActs = (tenantId: TenantId, acts: ReadonlyArray<ActWithEvent>) =>
+export const readEventsOfActs = (
+  tenantId: TenantId,
+  acts: ReadonlyArray<ActWithEvent>,
+  slackMillis: number = actSlackMillis,
+) =>
   Effect.flatMap(SqlClient, (sql) =>
     acts.length === 0
       ? Effect.succeed<ReadonlyArray<PersonEvent>>([])
@@ -106,8 +115,8 @@ export const readEventsOfActs = (tenantId: TenantId, acts: ReadonlyArray<ActWith
               ORDER BY abs(extract(epoch FROM e.at - a.acted_at)), e.sequence) AS place
             FROM acts a JOIN events e ON e.tenant_id = ${tenantId} AND e.run_id = a."runId"
               AND ${sql.literal(aboutPeople)}
-              AND e.at BETWEEN a.acted_at - ${actSlackMillis}::float8 * interval '1 millisecond'
-                AND a.acted_at + ${actSlackMillis}::float8 * interval '1 millisecond'
+              AND e.at BETWEEN a.acted_at - ${slackMillis}::float8 * interval '1 millisecond'
+                AND a.acted_at + ${slackMillis}::float8 * interval '1 millisecond'
               AND e.kind IN (SELECT json_array_elements_text(a.kinds))
               AND (a.target = a."runId" OR strpos(e.body, a.target) > 0)
           )
@@ -115,6 +124,3 @@ export const readEventsOfActs = (tenantId: TenantId, acts: ReadonlyArray<ActWith
             ${sql.literal(millis("at"))} AS at, body AS event
           FROM near WHERE place <= ${eventsOfAct} ORDER BY 1`),
   );
-
-/** Clocks of hosts and of the database may differ by so much, either way. */
-export const clockSlackMillis = 3_600_000;
