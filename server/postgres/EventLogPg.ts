@@ -25,8 +25,11 @@ import { LogTails } from "#server/postgres/log-tail.ts";
 const channel = "effect_agent";
 /** Events that one transaction of the assigner moves at most. */
 const assignBatch = 2_000;
-/** Lets events that are written together get their places together. */
-const assignPause = "25 millis";
+/**
+ * Lets events that are written together get their places together; one that comes alone waits for nothing.
+ * A pass costs a commit, and while runs append it takes a core from them.
+ */
+const assignPause = "50 millis";
 const scanInterval = "1 second";
 /** Hints that a slow reader may fall behind by; older ones are dropped, the next one says the same. */
 const hintBacklog = 64;
