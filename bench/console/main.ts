@@ -1,13 +1,17 @@
 /**
  * The console on a seeded database: lists, counts, a long run, a large argument, live events, decisions and streams, each beside its target.
  *
- *     npm run seed -- --runs 1000000 --url postgres://...
- *     npm run bench -- console --url postgres://... [--part lists] [--rounds 5] [--events 2000000]
+ *     npm run seed -- --runs 1000000 [--url postgres://...]
+ *     npm run bench -- console [--url postgres://...] [--part lists] [--rounds 5] [--events 2000000]
  *
+ * Without `--url` it takes DATABASE_URL, else the bundled database of DATA_DIR, as the seed does.
  * It prints figures and asserts nothing: how they come out depends on what else the machine does, so
  * each line ends with the load while it was measured. It denies some pending approvals of the seed.
  */
+import path from "node:path";
 import { parseArgs } from "node:util";
+import { Effect, Exit, Scope } from "effect";
+import { start } from "#server/postgres/embedded/EmbeddedPostgres.ts";
 import { firstPageWeight } from "../../scripts/lib/first-page.mjs";
 import { openDatabase } from "./database.ts";
 import { figure, say } from "./figures.ts";
@@ -28,13 +32,15 @@ const { values } = parseArgs({
   },
 });
 
-const url = values.url ?? process.env["DATABASE_URL"];
-if (url === undefined) {
-  console.error(
-    "Say which database: npm run bench -- console --url postgres://... (npm run seed fills one)",
-  );
-  process.exit(1);
-}
+const scope = Scope.makeUnsafe();
+const databaseUrl = async (): Promise<string> => {
+  const given = values.url ?? process.env["DATABASE_URL"];
+  if (given !== undefined && given !== "") return given;
+  const folder = path.resolve(process.env["DATA_DIR"] ?? ".data", "postgres");
+  const bundled = start({ folder, name: "effect_agent" }).pipe(Scope.provide(scope));
+  return (await Effect.runPromise(bundled)).url;
+};
+const url = await databaseUrl();
 const rounds = Math.max(1, Number(values.rounds));
 const product = await startProduct(url);
 const database = await openDatabase(url);
@@ -67,4 +73,5 @@ try {
 } finally {
   await database.close();
   await product.stop();
+  await Effect.runPromise(Scope.close(scope, Exit.void));
 }

@@ -14,7 +14,8 @@ import { listRuns } from "#server/views/list-runs.ts";
 import { readRunMoment } from "#server/views/run-moment.ts";
 import { readRunDetail } from "#server/views/run-detail.ts";
 import { readRunExplanation } from "#server/views/run-explanation.ts";
-import { readCallBody, readRunTimes, readRunTurns } from "#server/views/run-turns.ts";
+import { readRunTimes } from "#server/views/run-times.ts";
+import { readCallBody, readRunTurns } from "#server/views/run-turns.ts";
 import { servicesOf } from "./services.ts";
 import { operatorFor } from "./view-as.ts";
 
@@ -51,7 +52,8 @@ export const runsHandlers = HttpApiBuilder.group(
       times: ({ params, query }) =>
         Effect.gen(function* () {
           const { tenantId } = yield* operatorFor("view", params.runId);
-          return yield* readRunTimes(tenantId, params.runId, query.before);
+          const text = yield* readRunTimes(tenantId, params.runId, query.before);
+          return HttpServerResponse.text(text, { contentType: "application/json" });
         }).pipe(ofRun(params.runId), Effect.provideContext(services)),
       callBody: ({ params, query }) =>
         Effect.gen(function* () {

@@ -1,15 +1,8 @@
-/** The parts of a run that come when they are looked at: older turns, the times of all, one whole value. */
+/** The parts of a run that come when they are looked at: older turns, one whole value. */
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import {
-  type CallBody,
-  type RunTimes,
-  type RunTurns,
-  timelineCalls,
-  TurnTimes,
-  turnsPerRead,
-} from "#lib/contract/http/run-parts.ts";
+import { type CallBody, type RunTurns, turnsPerRead } from "#lib/contract/http/run-parts.ts";
 import type { RunId, TenantId, ToolCallId } from "#lib/contract/ids.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { sha256Hex } from "#lib/contract/json/digest.ts";
@@ -17,7 +10,6 @@ import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
 import { type KeptResult, RunRecord } from "#lib/contract/records.ts";
 import { notFound } from "#lib/durable/not-found.ts";
 import { turnViews } from "./assemble-run.ts";
-import { millis } from "./columns.ts";
 import { requireRun } from "./require-run.ts";
 import { readCalls, readTurnRecords } from "./run-rows.ts";
 import { decodeRows, inSnapshot, newest } from "./snapshot.ts";
@@ -61,53 +53,6 @@ export const readRunTurns = Effect.fn("views.readRunTurns")(function* (
       const { last: asOf } = yield* newest(tenantId);
       const items = yield* turnsBetween(tenantId, runId, first, first + turnsPerRead - 1);
       return { items, asOf } satisfies RunTurns;
-    }),
-  );
-});
-
-const Times = Schema.Struct({
-  ...TurnTimes.fields,
-  calls: Schema.fromJsonString(TurnTimes.fields.calls),
-  inner: Schema.NullOr(Schema.fromJsonString(TurnTimes.fields.inner.schema)),
-});
-const Left = Schema.Struct({ left: Schema.Int });
-
-/** Times of the turns before `before`, the newest of them when they have more calls than one answer holds. */
-export const readRunTimes = Effect.fn("views.readRunTimes")(function* (
-  tenantId: TenantId,
-  runId: RunId,
-  before: number,
-) {
-  const sql = yield* SqlClient;
-  return yield* inSnapshot(
-    tenantId,
-    Effect.gen(function* () {
-      yield* requireRun(tenantId, runId);
-      const { last: asOf } = yield* newest(tenantId);
-      const shown = sql`
-        SELECT turn, started_at, recorded_at, call_count,
-          sum(call_count) OVER (ORDER BY turn DESC) AS so_far
-        FROM turns WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND turn < ${before}`;
-      const times = sql.literal(`'callId', t.call_id, 'toolName', t.tool_name, 'state', t.state,
-        'declaredAt', ${millis("t.declared_at")}, 'requestedAt', ${millis("t.requested_at")},
-        'decidedAt', ${millis("t.decided_at")}, 'startedAt', ${millis("t.started_at")},
-        'endedAt', ${millis("t.ended_at")}`);
-      const ofTurn = sql`t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn = s.turn`;
-      const rows = yield* decodeRows(Times)(sql`
-        SELECT s.turn, ${sql.literal(millis("s.started_at"))} AS "startedAt",
-          ${sql.literal(millis("s.recorded_at"))} AS "recordedAt",
-          coalesce((SELECT json_agg(json_build_object(${times}) ORDER BY t.call_index)
-            FROM tool_calls t WHERE ${ofTurn} AND t.parent_call_id IS NULL), '[]')::text AS calls,
-          (SELECT json_agg(json_build_object(${times}, 'parentCallId', t.parent_call_id) ORDER BY t.call_index)
-            FROM tool_calls t WHERE ${ofTurn} AND t.parent_call_id IS NOT NULL)::text AS "inner"
-        FROM (${shown}) AS s WHERE s.so_far - s.call_count < ${timelineCalls} ORDER BY s.turn`);
-      const [rest] = yield* decodeRows(Left)(sql`
-        SELECT coalesce(sum(s.call_count), 0)::int4 AS left FROM (${shown}) AS s
-        WHERE s.so_far - s.call_count >= ${timelineCalls}`);
-      const items = rows.map(({ inner, ...turn }): TurnTimes =>
-        inner === null ? turn : { ...turn, inner },
-      );
-      return { items, left: rest?.left ?? 0, asOf } satisfies RunTimes;
     }),
   );
 });

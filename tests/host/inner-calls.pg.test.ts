@@ -4,11 +4,12 @@ import { SqlClient } from "effect/unstable/sql";
 import { Tool, Toolkit } from "effect/unstable/ai";
 import * as Agent from "#lib/agent/Agent.ts";
 import { defaultRunPolicy } from "#lib/agent/policy.ts";
+import { RunTimes } from "#lib/contract/http/run-parts.ts";
 import { Digest, OperatorId, type RunId } from "#lib/contract/ids.ts";
 import { Wakes } from "#lib/durable/Wakes.ts";
 import { durableStep, ToolExecutionClass } from "#lib/durable-step.ts";
 import { register } from "#lib/host/AgentRegistry.ts";
-import { readRunTimes } from "#server/views/run-turns.ts";
+import { readRunTimes } from "#server/views/run-times.ts";
 import { ThreadDriver } from "#lib/host/ThreadDriver.ts";
 import { RunToolAuthorization } from "#lib/run-options.ts";
 import { ScriptedModel, text, toolCalls } from "#lib/testing/ScriptedModel.ts";
@@ -169,7 +170,10 @@ describe("calls inside a call on PostgreSQL", () => {
             outer[0]?.steps?.map(({ attempt, name, result }) => [name, result, attempt]),
             [["note", 2, 1]],
           );
-          const { items } = yield* readRunTimes(tenantId, receipt.runId, 2);
+          const { items } = yield* Effect.flatMap(
+            readRunTimes(tenantId, receipt.runId, 2),
+            Schema.decodeEffect(Schema.fromJsonString(RunTimes)),
+          );
           assert.deepStrictEqual(
             items[0]?.inner?.map(({ parentCallId, state, toolName }) => [
               parentCallId,

@@ -1,5 +1,5 @@
 /** A run's page in parts: its newest turns, the older ones, the times of all, whole values, and its past. */
-import { Effect } from "effect";
+import { Effect, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { afterAll, assert, beforeAll, describe, it } from "vitest";
 import {
@@ -8,8 +8,10 @@ import {
   type TestApi,
   type TestOperator,
 } from "#tests/support/api-server.ts";
+import { RunTimes } from "#lib/contract/http/run-parts.ts";
 import { sha256Hex } from "#lib/contract/json/digest.ts";
 import { largeResult } from "#lib/testing/conformance/result-cases.ts";
+import { readRunTimes } from "#server/views/run-times.ts";
 import { startedRun } from "#tests/support/ledger-fixtures.ts";
 
 let api: TestApi;
@@ -26,6 +28,11 @@ const get = async (path: string) => {
   assert.strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 };
+
+/** The text of the times, read by the schema that the route promises: no key more, none less. */
+const decodeTimes = Schema.decodeUnknownSync(Schema.fromJsonString(RunTimes), {
+  onExcessProperty: "error",
+});
 
 const callsPerTurn = 25;
 
@@ -74,6 +81,33 @@ describe("a long run in parts", () => {
     const [one] = times.items[0].calls;
     const same = turns[0].calls[0];
     for (const key of Object.keys(one)) assert.deepStrictEqual(one[key], same[key], key);
+    assert.deepStrictEqual(decodeTimes(JSON.stringify(times)), times);
+  });
+
+  it("[C080] times that one answer does not hold are its newest turns, whole, and how many calls come before them", async () => {
+    const { place } = await api.run(writeTurns(6));
+    const read = async (before: number, most: number) => {
+      const { items, left } = decodeTimes(
+        await api.run(readRunTimes(place.tenantId, place.runId, before, most)),
+      );
+      return [items.map(({ turn, calls }) => [turn, calls.length]), left];
+    };
+    assert.deepStrictEqual(await read(6, 2 * callsPerTurn), [
+      [
+        [4, 25],
+        [5, 25],
+      ],
+      75,
+    ]);
+    assert.deepStrictEqual(await read(4, 26), [
+      [
+        [2, 25],
+        [3, 25],
+      ],
+      25,
+    ]);
+    assert.deepStrictEqual(await read(2, 1), [[[1, 25]], 0]);
+    assert.deepStrictEqual(await read(1, 1), [[], 0]);
   });
 
   it("[C080] a short run comes whole, and its first turn once", async () => {
