@@ -132,6 +132,9 @@ export const measureTab = async (
   await browser.close();
 };
 
+/** Decisions that are not counted: the server's first ones run code that has not been compiled yet. */
+const warmDecisions = 5;
+
 export const measureDecisions = async (
   product: Product,
   database: BenchDatabase,
@@ -140,15 +143,16 @@ export const measureDecisions = async (
   const pending = await database.rows(
     `SELECT a.request_id, a.parameters_digest FROM approval_requests a
      WHERE a.tenant_id = 'default' AND a.state = 'pending' ORDER BY a.requested_at LIMIT $1::int`,
-    [count],
+    [count + warmDecisions],
   );
-  const millis: Array<number> = [];
+  const durable: Array<number> = [];
+  const answered: Array<number> = [];
   for (const [at, row] of pending.entries()) {
     const requestId = String(row["request_id"]);
     // As the page does: it has the card when the button is pressed.
     await timedGet(product, `/approvals/${requestId}`);
-    const sent = Date.now();
-    const answer = await fetch(`${product.origin}/api/v1/approvals/${requestId}/decision`, {
+    const sent = performance.now();
+    const decision = fetch(`${product.origin}/api/v1/approvals/${requestId}/decision`, {
       method: "POST",
       headers: { authorization: `Bearer ${product.token}`, "content-type": "application/json" },
       body: JSON.stringify({
@@ -157,21 +161,41 @@ export const measureDecisions = async (
         reason: "A decision of the bench.",
         parametersDigest: row["parameters_digest"],
       }),
+    }).then(async (answer) => {
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`A decision was answered with ${answer.status}: ${text}`);
+      return performance.now() - sent;
     });
-    if (!answer.ok)
-      throw new Error(`A decision was answered with ${answer.status}: ${await answer.text()}`);
-    await answer.text();
-    const [decided] = await database.rows(
-      "SELECT (extract(epoch FROM decided_at) * 1000)::float8 AS at FROM approval_requests WHERE tenant_id = 'default' AND request_id = $1",
-      [requestId],
-    );
-    millis.push(Math.max(Date.now() - sent, Number(decided?.["at"]) - sent));
+    // Another connection sees a row once its commit is on the disk.
+    const seen = async (): Promise<number> => {
+      for (;;) {
+        const [found] = await database.rows(
+          "SELECT FROM approval_requests WHERE tenant_id = 'default' AND request_id = $1 AND state <> 'pending'",
+          [requestId],
+        );
+        if (found !== undefined) return performance.now() - sent;
+        await sleep(1);
+      }
+    };
+    const [answerMillis, rowMillis] = await Promise.all([decision, seen()]);
+    if (at < warmDecisions) continue;
+    answered.push(answerMillis);
+    durable.push(rowMillis);
   }
+  const note = (millis: ReadonlyArray<number>): string =>
+    `${millis.length} decisions, median ${quantile(millis, 0.5).toFixed(0)} ms, worst ${Math.max(...millis).toFixed(0)} ms`;
   figure(
-    "decision sent until its row is durable and answered, p95",
-    quantile(millis, 0.95),
+    "decision sent until its row is durable, p95",
+    quantile(durable, 0.95),
     "ms",
     100,
-    `${millis.length} decisions, median ${quantile(millis, 0.5).toFixed(0)} ms`,
+    note(durable),
+  );
+  figure(
+    "decision sent until it is answered with the decided request, p95",
+    quantile(answered, 0.95),
+    "ms",
+    undefined,
+    note(answered),
   );
 };

@@ -3,6 +3,7 @@ import * as Cause from "effect/Cause";
 import * as Effect from "effect/Effect";
 import type * as Layer from "effect/Layer";
 import { HttpRouter, HttpServerResponse } from "effect/unstable/http";
+import { compressed } from "./compressed.ts";
 
 const sentence = (status: number, tag: string, message: string, extra: object = {}) =>
   HttpServerResponse.jsonUnsafe({ _tag: tag, message, ...extra }, { status });
@@ -35,4 +36,6 @@ const isRouteNotFound = (error: unknown): boolean =>
 
 /** Builds the routes once, in the scope of the server. */
 export const makeApiApp = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
-  Effect.map(HttpRouter.toHttpEffect(routes), (app) => Effect.catchCause(app, answerCause));
+  Effect.map(HttpRouter.toHttpEffect(routes), (app) =>
+    app.pipe(Effect.flatMap(compressed), Effect.catchCause(answerCause)),
+  );
