@@ -35,6 +35,10 @@ export interface NeedQuestion {
 /** How long a rule may think (`A-01`). */
 export const needTimeout: Duration.Input = "10 seconds";
 
+/** Whether a tool declares no approval at all, so that there is nothing to evaluate. */
+export const needsNobody = ({ needsApproval }: Tool.Any): boolean =>
+  needsApproval === undefined || needsApproval === false;
+
 /**
  * Asks a tool's `needsApproval` about one call, once; the caller keeps the
  * answer with the call and never asks again (`A-01`).

@@ -8,13 +8,13 @@ import * as Result from "effect/Result";
 import type * as Prompt from "effect/unstable/ai/Prompt";
 import type { ApprovalPolicyError } from "#lib/agent-error.ts";
 import { ApprovalPolicy, askPolicy } from "#lib/approval/ApprovalPolicy.ts";
-import { evaluateNeed } from "#lib/approval/evaluate-need.ts";
+import { evaluateNeed, needsNobody } from "#lib/approval/evaluate-need.ts";
 import { buildRequestContent } from "#lib/approval/request-content.ts";
-import { Digest } from "#lib/contract/ids.ts";
-import { digestOf } from "#lib/contract/json/digest.ts";
+import type { Digest } from "#lib/contract/ids.ts";
 import type { Actor, RecordOf } from "#lib/contract/records.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { approvalRequestIdOf } from "#lib/durable/derived-ids.ts";
+import { digestOfArguments } from "./arguments-digest.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import { diagnose } from "./diagnose.ts";
 import type { CheckedBatch, ExecutableCall } from "./Preflight.ts";
@@ -34,7 +34,7 @@ export interface GatedBatch {
 
 /** Digest of what would run; a decision names it. */
 export const effectiveDigest = (call: ExecutableCall): Digest =>
-  Digest.make(digestOf(call.arguments.effective));
+  digestOfArguments(call.arguments.effective);
 
 const asksItsOwnRule = (call: CheckedBatch["calls"][number]): boolean =>
   call._tag === "executable" && typeof call.tool.needsApproval === "function";
@@ -57,7 +57,7 @@ export const gateBatch = Effect.fnUntraced(function* (
   const decisions: Array<RecordOf<"ApprovalDecided">> = [];
   const diagnostics: Array<DiagnosticToStore> = [];
   for (const call of batch.calls) {
-    if (call._tag !== "executable") continue;
+    if (call._tag !== "executable" || needsNobody(call.tool)) continue;
     const need = yield* evaluateNeed(call.tool, {
       toolCallId: call.callId,
       decodedParameters: call.arguments.decoded,

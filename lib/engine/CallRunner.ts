@@ -12,7 +12,12 @@ import type { InnerAllowance } from "./inner-allowance.ts";
 import { makeInnerCalls } from "./InnerCalls.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
-import { type ExecutedCall, executeCall, type ReadyCall } from "./run-handler.ts";
+import {
+  type ExecutedCall,
+  executeCall,
+  type ReadyCall,
+  type Surroundings,
+} from "./run-handler.ts";
 import { settlementOf, unsureRecord } from "./settlement-of.ts";
 
 /** Runs one call to its recorded end. Fails only to end the whole batch. */
@@ -21,6 +26,7 @@ export const runCall = (
   turn: number,
   call: ReadyCall,
   allowance: InnerAllowance,
+  surroundings: Surroundings,
 ): Effect.Effect<void, DurabilityError | BatchFailure, RunDurability> =>
   Effect.uninterruptible(
     Effect.gen(function* () {
@@ -31,6 +37,7 @@ export const runCall = (
           : yield* makeInnerCalls(context, turn, call, inside, allowance);
       const executed = yield* executeCall(context, turn, call, {
         inside,
+        surroundings,
         ...(inner === undefined ? {} : { broker: inner }),
       });
       if (inside.end?._tag === "batch") return yield* Effect.fail(inside.end.error);

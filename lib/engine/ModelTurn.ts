@@ -13,7 +13,7 @@ import type * as Response from "effect/unstable/ai/Response";
 import type * as Tool from "effect/unstable/ai/Tool";
 import { type AgentToolCallRejected, ModelProtocolError } from "#lib/agent-error.ts";
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
-import type { Json } from "#lib/contract/json/json.ts";
+import type { Json, JsonObject } from "#lib/contract/json/json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import { rejectedCall, unreadable } from "./rejected-call.ts";
 import {
@@ -25,7 +25,7 @@ import {
   type WholeResponse,
 } from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
-import { encodeAssistantParts, promptOf } from "./prompt-parts.ts";
+import { encodeResponse, promptOf } from "./prompt-parts.ts";
 import { storableArguments } from "./ToolArguments.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
 
@@ -41,47 +41,80 @@ export interface ModelRequest {
 
 /** A whole response and its assistant message in the form that later prompts replay. */
 export interface ModelTurnResponse extends WholeResponse {
-  readonly response: ReadonlyArray<Json>;
+  readonly response: WrittenResponse;
   /** Present when the response ended at a call that cannot be taken; nothing of its batch may start (B-02, F-07). */
   readonly refusal: AgentToolCallRejected | undefined;
 }
+
+/**
+ * The parts of a response as they are stored, for the given arguments of its calls: what
+ * the engine declares of a call stands in its part too. Without them, or where there are
+ * none, a call has the arguments that the provider read, as far as they can be stored (R46, R48, R49).
+ */
+export type WrittenResponse = (declared?: ReadonlyMap<string, Json>) => ReadonlyArray<Json>;
 
 /** How often a request that failed for a passing reason is sent again; tools are never run again for it (R74). */
 const maxRetries = 3;
 const longestWait = Duration.seconds(30);
 
-/** A part as data. Arguments that cannot be stored are left out of it; their call is refused with its reason (R46, R48, R49). */
-const storablePart = (part: object): Result.Result<Json, ModelProtocolError> =>
-  Result.mapError(
-    toJson(
-      "type" in part && part.type === "tool-call" && "params" in part
-        ? { ...part, params: storableArguments(part.params) }
-        : part,
-    ),
-    (fault) =>
+type WrittenPart = (declared: ReadonlyMap<string, Json>) => Json;
+
+/** A part as data. A call's arguments are put in later, when it is known what is declared of it. */
+const writtenPart = (part: object): Result.Result<WrittenPart, ModelProtocolError> => {
+  const isCall = "type" in part && part.type === "tool-call" && "params" in part && "id" in part;
+  const copied = toJson(isCall ? { ...part, params: null } : part);
+  if (Result.isFailure(copied))
+    return Result.fail(
       new ModelProtocolError({
         reason: "malformed-response",
-        message: `A part of the response is no JSON: ${fault.message}`,
+        message: `A part of the response is no JSON: ${copied.failure.message}`,
       }),
-  );
+    );
+  const json = copied.success;
+  if (!isCall) return Result.succeed(() => json);
+  const { id, params } = part;
+  return Result.succeed((declared) => ({
+    ...(json as JsonObject), // a copy of an object
+    params: declared.get(String(id)) ?? storableArguments(params),
+  }));
+};
+
+const noneDeclared: ReadonlyMap<string, Json> = new Map();
 
 /** The assistant message of a response, encoded by upstream's own schema. */
 const assistantContent = Effect.fnUntraced(function* (
   whole: WholeResponse,
-): Effect.fn.Return<ReadonlyArray<Json>, ModelProtocolError> {
-  const message = Prompt.fromResponseParts(whole.parts).content.find(
-    (one) => one.role === "assistant",
-  );
-  if (message === undefined) return [];
-  const parts = yield* encodeAssistantParts(message).pipe(Effect.orDie);
-  const content: Array<Json> = [];
-  for (const part of parts) {
-    const stored = storablePart(part);
-    if (Result.isFailure(stored)) return yield* stored.failure;
-    content.push(stored.success);
+): Effect.fn.Return<WrittenResponse, ModelProtocolError> {
+  const content: Array<WrittenPart> = [];
+  for (const part of yield* encodeResponse(whole.parts).pipe(Effect.orDie)) {
+    const written = writtenPart(part);
+    if (Result.isFailure(written)) return yield* written.failure;
+    content.push(written.success);
   }
-  return content;
+  const response: WrittenResponse = (declared = noneDeclared) =>
+    content.map((write) => write(declared));
+  return response;
 });
+
+/** Adds the parts of one chunk and shows their text; nothing else of a part is an effect. */
+const addParts = (
+  draft: ResponseDraft,
+  parts: ReadonlyArray<Response.AnyPart>,
+  onText: ModelRequest["onText"],
+): Effect.Effect<void, ModelProtocolError> => {
+  const texts: Array<string> = [];
+  let fault: ModelProtocolError | undefined;
+  for (const part of parts) {
+    const added = addPart(draft, part);
+    if (Result.isFailure(added)) {
+      fault = added.failure;
+      break;
+    }
+    if (part.type === "text-delta") texts.push(part.delta);
+  }
+  const shown = texts.length === 0 ? Effect.void : Effect.forEach(texts, onText, { discard: true });
+  return fault === undefined ? shown : Effect.andThen(shown, Effect.fail(fault));
+};
 
 const readDraft = Effect.fnUntraced(function* (
   draft: ResponseDraft,
@@ -136,11 +169,7 @@ export const askModel = (
       return yield* parts.pipe(
         // A provider's reader that throws has met a response it does not know; that is no defect of this run.
         Stream.catchDefect((defect) => Stream.fail(unreadable(defect))),
-        Stream.runForEach((part) => {
-          const added = addPart(draft, part);
-          if (Result.isFailure(added)) return Effect.fail(added.failure);
-          return part.type === "text-delta" ? request.onText(part.delta) : Effect.void;
-        }),
+        Stream.runForEachArray((some) => addParts(draft, some, request.onText)),
         Effect.as(undefined),
         // Upstream stops reading at such a call; what had arrived by then is still what the model declared.
         Effect.catch((error) => {

@@ -4,12 +4,14 @@
  * history keeps what was written.
  */
 import * as Effect from "effect/Effect";
+import * as Exit from "effect/Exit";
 import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import * as AiError from "effect/unstable/ai/AiError";
 import * as Tool from "effect/unstable/ai/Tool";
 import type { Json } from "#lib/contract/json/json.ts";
 import { checkJsonBounds } from "#lib/contract/json/json-bounds.ts";
+import { isSameShallow } from "#lib/contract/json/shallow-json.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import { argumentCodecs, type ModelCodec } from "./ModelCodec.ts";
@@ -35,6 +37,32 @@ export interface RefusedArguments {
 }
 
 const strict = { onExcessProperty: "error", errors: "all" } as const;
+
+type ArgumentCodec = Schema.ConstraintCodec<unknown, unknown>;
+type Read = (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>;
+
+interface Parsers {
+  /** Refuses keys that the schema does not name. */
+  readonly strict: Read;
+  /** Leaves such keys out; what is left of the value it reads several times as fast. */
+  readonly plain: Read;
+  readonly encode: Read;
+}
+
+/** Made once per schema: a parser costs more than its use, and schemas are immutable values. */
+const parsers = new WeakMap<ArgumentCodec, Parsers>();
+
+const parsersOf = (schema: ArgumentCodec): Parsers => {
+  const known = parsers.get(schema);
+  if (known !== undefined) return known;
+  const made: Parsers = {
+    strict: Schema.decodeUnknownEffect(schema, strict),
+    plain: Schema.decodeUnknownEffect(schema),
+    encode: Schema.encodeUnknownEffect(schema),
+  };
+  parsers.set(schema, made);
+  return made;
+};
 
 const bounded = (text: string): string =>
   text.length <= 1_000 ? text : `${text.slice(0, 985)} [truncated]`;
@@ -75,6 +103,32 @@ const rawJson = (call: RawCall): Result.Result<Json, RefusedArguments> => {
  */
 const detached = (json: Json): Json => Result.getOrElse(toJson(json), () => json);
 
+/** What a parser gave at once; undefined where it refuses, or where it has to wait for something. */
+const atOnce = (
+  read: Effect.Effect<unknown, Schema.SchemaError>,
+): { readonly value: unknown } | undefined =>
+  Exit.isExit(read) && Exit.isSuccess(read) ? read : undefined;
+
+/**
+ * Arguments whose own encoding is what the model wrote, as nearly all are. Nothing can have been left out of
+ * them, so the strict reading would have given the very same and need not be done.
+ */
+const decodeAsWritten = (tool: Tool.Any, parameters: Json): DecodedArguments | undefined => {
+  const { encode, plain } = parsersOf(codecOf(tool));
+  const read = atOnce(plain(detached(parameters)));
+  const encoded = read === undefined ? undefined : atOnce(encode(read.value));
+  if (read === undefined || encoded === undefined) return undefined;
+  if (!isSameShallow(encoded.value, parameters)) return undefined;
+  if (typeof parameters === "object" && parameters !== null) asWritten.set(parameters, tool);
+  return { parameters, effective: parameters, decoded: read.value };
+};
+
+/** Arguments that were found to be as written, and for which tool. */
+const asWritten = new WeakMap<object, Tool.Any>();
+
+const isAsWritten = (tool: Tool.Any, effective: Json): boolean =>
+  typeof effective === "object" && effective !== null && asWritten.get(effective) === tool;
+
 /**
  * Decodes one call's arguments. Tries the model's own codec first and then the
  * other shapes that models are known to write; the error is the first one's, so
@@ -89,11 +143,13 @@ export const decodeArguments = (
     const raw = rawJson(call);
     if (Result.isFailure(raw)) return Result.fail(raw.failure);
     const parameters = raw.success;
+    const codecs = argumentCodecs(codec, codecOf(tool));
+    // Only where the model writes in the tool's own shape: another shape has another codec to be held against.
+    const asTheyAre = codecs[0] === codecOf(tool) ? decodeAsWritten(tool, parameters) : undefined;
+    if (asTheyAre !== undefined) return Result.succeed(asTheyAre);
     let first: string | undefined;
-    for (const candidate of argumentCodecs(codec, codecOf(tool))) {
-      const decoded = yield* Effect.result(
-        Schema.decodeUnknownEffect(candidate, strict)(detached(parameters)),
-      );
+    for (const candidate of codecs) {
+      const decoded = yield* Effect.result(parsersOf(candidate).strict(detached(parameters)));
       if (Result.isSuccess(decoded))
         return yield* encodeEffective(tool, parameters, decoded.success);
       first ??= decoded.failure.message;
@@ -110,13 +166,16 @@ export const decodeEffective = (
   tool: Tool.Any,
   effective: Json,
 ): Effect.Effect<Result.Result<unknown, string>> =>
-  Effect.map(
-    Effect.result(Schema.decodeUnknownEffect(codecOf(tool), strict)(detached(effective))),
-    (decoded) => Result.mapError(decoded, (error) => bounded(error.message)),
-  );
+  Effect.suspend(() => {
+    const { plain, strict } = parsersOf(codecOf(tool));
+    const read = isAsWritten(tool, effective) ? plain : strict;
+    return Effect.map(Effect.result(read(detached(effective))), (decoded) =>
+      Result.mapError(decoded, (error) => bounded(error.message)),
+    );
+  });
 
 const encodeEffective = (tool: Tool.Any, parameters: Json, decoded: unknown) =>
-  Effect.map(Effect.result(Schema.encodeUnknownEffect(codecOf(tool))(decoded)), (encoded) =>
+  Effect.map(Effect.result(parsersOf(codecOf(tool)).encode(decoded)), (encoded) =>
     Result.flatMap(encoded, toJson).pipe(
       Result.map((effective): DecodedArguments => ({ parameters, effective, decoded })),
       Result.mapError((error): RefusedArguments => ({
@@ -128,8 +187,8 @@ const encodeEffective = (tool: Tool.Any, parameters: Json, decoded: unknown) =>
   );
 
 /** A tool's parameter schema; the services it may need are in the run's context, which `Tool.Any` does not show. */
-const codecOf = (tool: Tool.Any): Schema.ConstraintCodec<unknown, unknown> =>
-  tool.parametersSchema as unknown as Schema.ConstraintCodec<unknown, unknown>;
+const codecOf = (tool: Tool.Any): ArgumentCodec =>
+  tool.parametersSchema as unknown as ArgumentCodec;
 
 /** The failed result that a rejected call of a `return`-mode tool gives the model (F-06). */
 export const rejectionResult = (tool: Tool.Any, description: string): Effect.Effect<Json> =>

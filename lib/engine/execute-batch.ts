@@ -18,6 +18,7 @@ import { makeInnerAllowance } from "./inner-allowance.ts";
 import { narrowed } from "./keep-results.ts";
 import type { RunContext } from "./RunContext.ts";
 import { type DurabilityError, RunDurability } from "./RunDurability.ts";
+import { surroundingsOf } from "./run-handler.ts";
 import { unknownRecord } from "./recover-calls.ts";
 import { settledNotExecuted } from "./settle-call.ts";
 import { loadCalls } from "./stored-calls.ts";
@@ -95,11 +96,12 @@ const runBatch = (
 ): Effect.Effect<BatchEnd, DurabilityError, RunDurability> =>
   Effect.gen(function* () {
     const allowance = makeInnerAllowance(context, callsUsed);
+    const surroundings = surroundingsOf(context, yield* Effect.context<never>());
     const exit = yield* runScheduled({
       calls: batch.calls,
       concurrency: context.concurrency,
       isBarrier: (call) => runsAlone(context, call.tool),
-      run: (call) => runCall(context, turn, call, allowance),
+      run: (call) => runCall(context, turn, call, allowance, surroundings),
     }).pipe(
       Effect.timeoutOption(
         remainingTime(context.definition.policy.maxDurationMillis, activeMillis),

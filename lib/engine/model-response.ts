@@ -234,6 +234,8 @@ export const completeResponse = (
   return responseOf(draft, draft.parts, calls);
 };
 
+const isCallId = Schema.is(ToolCallId);
+
 /** Ids are checked before anything is looked up by them (T-17). */
 const responseOf = (
   draft: ResponseDraft,
@@ -242,7 +244,7 @@ const responseOf = (
 ): Result.Result<WholeResponse, ModelProtocolError> => {
   const seen = new Set<string>();
   for (const { callId } of calls) {
-    if (!Schema.is(ToolCallId)(callId)) {
+    if (!isCallId(callId)) {
       return refuse(
         "invalid-call-id",
         "A tool-call id must have 1 to 128 characters from A-Z a-z 0-9 . _ : - and start with a letter or digit.",

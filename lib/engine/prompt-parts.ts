@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as Prompt from "effect/unstable/ai/Prompt";
+import type * as Response from "effect/unstable/ai/Response";
 
 const encodeMessage = Schema.encodeUnknownEffect(Prompt.AssistantMessage);
 const encodePart = Schema.encodeUnknownEffect(Prompt.AssistantMessagePart);
@@ -22,10 +23,24 @@ const encodedPart = (
   return Effect.succeed({ type, id, name, params, providerExecuted, options: {} });
 };
 
+type EncodedParts = Effect.Effect<ReadonlyArray<object>, Schema.SchemaError>;
+
+/** The assistant's parts of a response as upstream makes and encodes them; nothing but calls, as of most batches, are the same few fields. */
+export const encodeResponse = (parts: ReadonlyArray<Response.AnyPart>): EncodedParts => {
+  const calls = parts.map(encodedCall).filter((call) => call !== undefined);
+  if (calls.length === parts.length) return Effect.succeed(calls);
+  const message = Prompt.fromResponseParts(parts).content.find(({ role }) => role === "assistant");
+  return message?.role === "assistant" ? encodeAssistantParts(message) : Effect.succeed([]);
+};
+
+const encodedCall = (part: Response.AnyPart): object | undefined => {
+  if (part.type !== "tool-call" || hasOptions(part.metadata)) return undefined;
+  const { id, name, params, providerExecuted = false, type } = part;
+  return { type, id, name, params, providerExecuted, options: {} };
+};
+
 /** The parts of an assistant message as upstream's schema encodes them. */
-export const encodeAssistantParts = (
-  message: Prompt.AssistantMessage,
-): Effect.Effect<ReadonlyArray<object>, Schema.SchemaError> =>
+export const encodeAssistantParts = (message: Prompt.AssistantMessage): EncodedParts =>
   message.content.some(({ type }) => type === "tool-call")
     ? Effect.forEach(message.content, encodedPart)
     : Effect.map(encodeMessage(message), ({ content }) =>

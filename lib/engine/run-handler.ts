@@ -58,7 +58,31 @@ export interface Execution {
   readonly broker?: { readonly service: ToolBrokerShape; readonly close: Effect.Effect<void> };
   /** Stored in one append with the preparation: what declares an inner call. */
   readonly first?: ReadonlyArray<RunRecord>;
+  /** Made once for a batch; absent: made for this call of where it runs. */
+  readonly surroundings?: Surroundings;
 }
+
+/** The services of a handler that are the same for all its calls in one batch. */
+export type Surroundings = (handler: ToolHandler) => Context.Context<never>;
+
+/**
+ * What a handler finds around it, but for what belongs to one call: the services of its
+ * layer, of where the batch runs and of the run; each wins over those before it. Merging
+ * copies all services, so it is done once for each handler.
+ */
+export const surroundingsOf = (
+  context: RunContext,
+  ambient: Context.Context<never>,
+): Surroundings => {
+  const merged = new Map<Context.Context<never>, Context.Context<never>>();
+  return (handler) => {
+    const known = merged.get(handler.context);
+    if (known !== undefined) return known;
+    const made = Context.mergeAll(handler.context, ambient, context.services);
+    merged.set(handler.context, made);
+    return made;
+  };
+};
 
 /** Runs the handler and shows its progress. */
 const runHandler = (
@@ -167,36 +191,29 @@ const prepare = (
   ]);
 };
 
-/**
- * What a handler finds around it: the services of its layer, of where the batch runs, of
- * the run, and what belongs to this very call; each wins over those before it. Made at
- * once, since every step between would copy all services.
- */
-const servicesOf =
-  (
-    context: RunContext,
-    handler: ToolHandler,
-    span: Tracer.AnySpan | undefined,
-    own: {
-      readonly identity: ToolCallIdentity;
-      readonly steps: CallSteps;
-      readonly broker: ToolBrokerShape | undefined;
-      readonly catalogue: Catalogue | undefined;
-      readonly results: KeptResultsShape | undefined;
-    },
-  ) =>
-  (ambient: Context.Context<never>): Context.Context<never> => {
-    const services = Context.mergeAll(handler.context, ambient, context.services).pipe(
-      Context.add(CurrentToolCall, own.identity),
-      Context.add(CurrentCallSteps, own.steps),
-      // Always, so that an inner call never inherits its parent's.
-      Context.add(ToolBroker, own.broker ?? ToolBroker.defaultValue()),
-      Context.add(DiscoveryCatalogue, own.catalogue),
-    );
-    const all =
-      own.results === undefined ? services : Context.add(services, KeptResults, own.results);
-    return span === undefined ? all : Context.add(all, Tracer.ParentSpan, span);
-  };
+/** The surroundings with what belongs to this very call, which wins over them. */
+const servicesOf = (
+  surroundings: Context.Context<never>,
+  span: Tracer.AnySpan | undefined,
+  own: {
+    readonly identity: ToolCallIdentity;
+    readonly steps: CallSteps;
+    readonly broker: ToolBrokerShape | undefined;
+    readonly catalogue: Catalogue | undefined;
+    readonly results: KeptResultsShape | undefined;
+  },
+): Context.Context<never> => {
+  const services = surroundings.pipe(
+    Context.add(CurrentToolCall, own.identity),
+    Context.add(CurrentCallSteps, own.steps),
+    // Always, so that an inner call never inherits its parent's.
+    Context.add(ToolBroker, own.broker ?? ToolBroker.defaultValue()),
+    Context.add(DiscoveryCatalogue, own.catalogue),
+  );
+  const all =
+    own.results === undefined ? services : Context.add(services, KeptResults, own.results);
+  return span === undefined ? all : Context.add(all, Tracer.ParentSpan, span);
+};
 
 /**
  * Runs one call's handler to its end. Called where interruption is off; only the
@@ -225,13 +242,11 @@ export const executeCall = Effect.fnUntraced(function* (
   let handling: Fiber.Fiber<unknown, unknown> | undefined;
   const exit = yield* Effect.suspend(() => {
     const handler = handlerOf(context.services, call.tool);
-    const services = servicesOf(context, handler, parentFor(span), {
-      identity,
-      steps,
-      broker: broker?.service,
-      catalogue,
-      results,
-    });
+    const own = { identity, steps, broker: broker?.service, catalogue, results };
+    const services = (ambient: Context.Context<never>) => {
+      const surroundings = execution.surroundings ?? surroundingsOf(context, ambient);
+      return servicesOf(surroundings(handler), parentFor(span), own);
+    };
     return runHandler(context, turn, call, handler, inside, durability.emit, (fiber) => {
       handling = fiber;
     }).pipe(Effect.updateContext(services));

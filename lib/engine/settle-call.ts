@@ -1,8 +1,6 @@
 /** Stage 6: the record that a call's outcome becomes (DU-03, T-18, F-10). Pure. */
-import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
-import { boundResult } from "#lib/contract/json/bounded-result.ts";
+import { measureResult } from "#lib/contract/json/bounded-result.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
 import type { ToolCallId, RunId } from "#lib/contract/ids.ts";
 import type { FailureSummary, RecordOf } from "#lib/contract/records.ts";
 import type { FailureMode } from "#lib/contract/status.ts";
@@ -37,8 +35,7 @@ const base = (call: SettlementBase, result: Json, maxBytes = call.resultBytes) =
   turn: call.turn,
   callId: call.callId,
   toolName: call.toolName,
-  result: boundResult(result, maxBytes),
-  originalBytes: utf8ByteLength(canonicalJson(result)),
+  ...measureResult(result, maxBytes),
   endedAt: call.endedAt,
   ...(call.startedAt === undefined ? {} : { startedAt: call.startedAt }),
   ...(call.failureMode === undefined ? {} : { failureMode: call.failureMode }),

@@ -16,6 +16,7 @@ import type { RecordOf } from "#lib/contract/records.ts";
 import type { CallEvidence, TurnEvidence } from "#lib/durable/run-state.ts";
 import { EvidenceCorrupt } from "#lib/durable/StoreError.ts";
 import { withdrawnTools } from "#lib/exposure/resume-exposure.ts";
+import { digestOfArguments } from "./arguments-digest.ts";
 import type { ReadyCall } from "./run-handler.ts";
 import { eligibleTools } from "./expose-tools.ts";
 import type { RunContext } from "./RunContext.ts";
@@ -56,8 +57,12 @@ const contradictionOf = (written: Json | undefined, call: CallEvidence): string 
   return approvalContradictionOf(call);
 };
 
-const matchesDigest = ({ declared }: CallEvidence): boolean =>
-  digestOf(declared.effectiveParameters ?? declared.parameters) === declared.parametersDigest;
+const matchesDigest = ({ declared, requested }: CallEvidence): boolean => {
+  const json = declared.effectiveParameters ?? declared.parameters;
+  // A request shows parts of the arguments to rules of the host, which might have changed them.
+  const digest = requested === undefined ? digestOfArguments(json) : digestOf(json);
+  return digest === declared.parametersDigest;
+};
 
 /** An answer counts only for the request that was made for these arguments (A-09, A-12, R04, R05). */
 const approvalContradictionOf = ({

@@ -14,7 +14,7 @@ import { toolDigestOf } from "#lib/agent/definition-digest.ts";
 import type { AgentBudgetExceeded, AgentToolCallRejected } from "#lib/agent-error.ts";
 import { Digest } from "#lib/contract/ids.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
-import type { Json, JsonObject } from "#lib/contract/json/json.ts";
+import type { Json } from "#lib/contract/json/json.ts";
 import type {
   DeclaredCall,
   ParameterRejection,
@@ -117,7 +117,11 @@ export const takeTurn = Effect.fnUntraced(function* (
     _tag: "TurnRecorded",
     runId: context.runId,
     turn,
-    response: response.response,
+    // One value in both places is what lets a later reader see that neither was changed (F-08): the engine
+    // reads arguments from the model's own text, upstream from its own parse.
+    response: response.response(
+      new Map(more.calls?.map(({ callId, parameters }) => [callId, parameters])),
+    ),
     text: response.text,
     calls: more.calls ?? response.calls.map((call, index) => undecodedCall(context, call, index)),
     rejections: [],
@@ -143,7 +147,7 @@ export const takeTurn = Effect.fnUntraced(function* (
   if (plan._tag === "ordinary" && exceedsCallBudget(context, evidence, response)) {
     return {
       _tag: "recorded",
-      records: overBudget(context, turn, response.response, checked.success, recorded, now),
+      records: overBudget(context, turn, checked.success, recorded, now),
       cause: undefined,
     };
   }
@@ -154,15 +158,7 @@ export const takeTurn = Effect.fnUntraced(function* (
   }
   return {
     _tag: "recorded",
-    records: acceptedTurn(
-      context,
-      turn,
-      response.response,
-      checked.success,
-      gated.success,
-      recorded,
-      now,
-    ),
+    records: acceptedTurn(context, turn, checked.success, gated.success, recorded, now),
     diagnostics: gated.success.diagnostics,
     cause: undefined,
   };
@@ -229,13 +225,11 @@ const settlementBase = (context: RunContext, turn: number, call: CheckedCall, en
 const overBudget = (
   context: RunContext,
   turn: number,
-  response: ReadonlyArray<Json>,
   batch: CheckedBatch,
   recorded: MakeTurn,
   now: number,
 ): ReadonlyArray<RunRecord> => [
   recorded({
-    response: asDeclared(response, batch),
     calls: batch.calls.map((call) => declaredCall(call, false)),
     rejections: rejectionsOf(batch),
   }),
@@ -251,7 +245,6 @@ const overBudget = (
 const acceptedTurn = (
   context: RunContext,
   turn: number,
-  response: ReadonlyArray<Json>,
   batch: CheckedBatch,
   gated: GatedBatch,
   recorded: MakeTurn,
@@ -260,7 +253,6 @@ const acceptedTurn = (
   const rejected = batch.calls.filter((call) => call._tag === "rejected");
   return [
     recorded({
-      response: asDeclared(response, batch),
       calls: batch.calls.map((call) => declaredCall(call, gated.needsApproval.has(call.callId))),
       rejections: rejectionsOf(batch),
     }),
@@ -281,22 +273,6 @@ const rejectionsOf = (batch: CheckedBatch): ReadonlyArray<ParameterRejection> =>
 
 const parametersOf = (call: CheckedCall): Json =>
   call._tag === "executable" ? call.arguments.parameters : call.parameters;
-
-/**
- * The assistant message with the very arguments that the calls declare: the
- * engine reads them from the model's own text, upstream from its own parse. One
- * value in both places is what lets a later reader see that neither was changed (F-08).
- */
-const asDeclared = (response: ReadonlyArray<Json>, batch: CheckedBatch): ReadonlyArray<Json> =>
-  response.map((part) => {
-    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
-    const object = part as JsonObject; // neither null nor an array
-    const call =
-      object["type"] === "tool-call"
-        ? batch.calls.find(({ callId }) => callId === object["id"])
-        : undefined;
-    return call === undefined ? part : { ...object, params: parametersOf(call) };
-  });
 
 const declaredCall = (call: CheckedCall, needsApproval: boolean): DeclaredCall => ({
   callId: call.callId,

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { defaultJsonLimits } from "#lib/contract/json/json-bounds.ts";
 import { parseJson } from "#lib/contract/json/secure-parse.ts";
+import { seeded } from "#tests/support/seeded.ts";
 import { jsonValue } from "./arbitrary-json.ts";
 
 const verdict = (text: string): string => {
@@ -118,6 +119,43 @@ describe("secure parsing", () => {
         assert.strictEqual(verdict(text), `value ${text}`);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it("[T-15][R46] text without white space, which is read in fewer steps, has the verdict of the same text with some", () => {
+    const key = fc.constantFrom(
+      '"a"',
+      '"b"',
+      '"1"',
+      '"__proto__"',
+      '"constructor"',
+      '"prototype"',
+      '"\\u0061"',
+    );
+    const written = fc.letrec<{ text: string }>((tie) => ({
+      text: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom(
+          "0",
+          "-0",
+          "1.0",
+          "1e3",
+          "0.1",
+          "9007199254740993",
+          "1e400",
+          "true",
+          "null",
+        ),
+        fc.constantFrom('"x"', '"\\/"', '"\\ud800"', '"__proto__"', '"é"'),
+        fc.array(tie("text"), { maxLength: 3 }).map((items) => `[${items.join(",")}]`),
+        fc
+          .array(fc.tuple(key, tie("text")), { maxLength: 3 })
+          .map((pairs) => `{${pairs.map((pair) => pair.join(":")).join(",")}}`),
+      ),
+    })).text;
+    fc.assert(
+      fc.property(written, (text) => assert.strictEqual(verdict(text), verdict(`${text}\n`))),
+      seeded("text with and without white space", 3_000),
     );
   });
 

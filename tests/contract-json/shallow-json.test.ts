@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest";
 import { Result } from "effect";
 import fc from "fast-check";
 import { encodeCanonicalJson } from "#lib/contract/json/canonical-json.ts";
-import { shallowCopy, shallowText } from "#lib/contract/json/shallow-json.ts";
+import { isSameShallow, shallowCopy, shallowText } from "#lib/contract/json/shallow-json.ts";
 import { toJson } from "#lib/contract/json/to-json.ts";
 import { seeded } from "#tests/support/seeded.ts";
 import { jsonValue, nested } from "./arbitrary-json.ts";
@@ -88,6 +88,33 @@ describe("short cuts for shallow values", () => {
       }),
       seeded("short cuts and the walk", 1_000),
     );
+  });
+
+  it("[R46] two values are the same only where their canonical texts are, and plain ones then are", () => {
+    fc.assert(
+      fc.property(fc.oneof(mixed, jsonValue), fc.oneof(mixed, jsonValue), (one, other) => {
+        const [left, right] = [one, other].map((value) =>
+          Result.getOrUndefined(encodeCanonicalJson(value)),
+        );
+        if (isSameShallow(one, other)) assert.strictEqual(left, right);
+        const copy = shallowCopy(one);
+        if (copy !== undefined && shallowText(one) !== undefined)
+          assert.isTrue(isSameShallow(one, copy));
+      }),
+      seeded("equal values and equal texts", 1_000),
+    );
+    const few = fc.constantFrom<unknown>({}, [], { a: 1 }, { a: 0 }, { a: -0 }, [1], { 0: 1 });
+    fc.assert(
+      fc.property(few, few, (one, other) =>
+        assert.strictEqual(isSameShallow(one, other), shallowText(one) === shallowText(other)),
+      ),
+      seeded("few values, equal and not", 200),
+    );
+  });
+
+  it("[T-06] a hole of an array is the same as no value that JSON has", () => {
+    assert.isFalse(isSameShallow(Array(1), [null]));
+    assert.isFalse(isSameShallow([null], Array(1)));
   });
 
   it("[T-06] give up on what is not plain data, and on depth", () => {

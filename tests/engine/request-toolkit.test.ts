@@ -224,7 +224,7 @@ for (const wire of wires) {
             ],
           );
           assert.deepStrictEqual(
-            asked.response.map((part) => (part as { readonly params?: unknown }).params),
+            asked.response().map((part) => (part as { readonly params?: unknown }).params),
             asked.calls.map(({ params }) => params),
           );
         }),

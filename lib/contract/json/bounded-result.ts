@@ -2,7 +2,7 @@ import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./json.ts";
-import { checkJsonBounds } from "./json-bounds.ts";
+import { checkJsonBounds, isSmallJson } from "./json-bounds.ts";
 import { utf8ByteLength } from "./utf8.ts";
 
 /** Default size of one tool result in UTF-8 bytes of its JSON text: 50 KiB (T-18). */
@@ -55,13 +55,24 @@ export const boundResult = (
   encoded: Json,
   maxBytes: number = defaultResultBytes,
   readOn?: Pick<ReadOn, "tool" | "keptBytes"> & { readonly resultId: string },
-): Json => {
+): Json => measureResult(encoded, maxBytes, readOn).result;
+
+/** {@link boundResult} together with the true size, which the text that is made for it tells. */
+export const measureResult = (
+  encoded: Json,
+  maxBytes: number = defaultResultBytes,
+  readOn?: Parameters<typeof boundResult>[2],
+): { readonly result: Json; readonly originalBytes: number } => {
   const limit = Number.isFinite(maxBytes)
     ? Math.max(minResultBytes, Math.floor(maxBytes))
     : defaultResultBytes;
   const text = canonicalJson(encoded);
   const originalBytes = utf8ByteLength(text);
-  if (originalBytes <= limit && Result.isSuccess(checkJsonBounds(encoded))) return encoded;
+  if (
+    originalBytes <= limit &&
+    (isSmallJson(encoded, text.length) || Result.isSuccess(checkJsonBounds(encoded)))
+  )
+    return { result: encoded, originalBytes };
   const source = typeof encoded === "string" ? encoded : text;
   const envelope: TruncatedResult = {
     truncated: true,
@@ -77,12 +88,13 @@ export const boundResult = (
   const headEnd = fitForwards(source, 0, Math.floor((budget * 2) / 3));
   const headCost = escapedLength(source.slice(0, headEnd));
   const tailStart = fitBackwards(source, headEnd, budget - headCost);
-  return {
+  const result = {
     ...envelope,
     head: source.slice(0, headEnd),
     tail: source.slice(tailStart),
     ...readOnFrom(readOn, headEnd),
   };
+  return { result, originalBytes };
 };
 
 const readOnFrom = (

@@ -69,4 +69,4 @@ const scalarText = (scalar: string | number | boolean | null): string =>
  * type was wrong: that is a programming error, not an outcome.
  */
 export const canonicalJson = (value: Json): string =>
-  Result.getOrThrowWith(encodeCanonicalJson(value), (error) => error);
+  shallowText(value) ?? Result.getOrThrowWith(walkText(value), (error) => error);

@@ -96,6 +96,34 @@ export const checkJsonBounds = (
   return stop === undefined ? Result.succeed(value as Json) : Result.fail(stop);
 };
 
+/**
+ * The answer for short texts without counting: `length` UTF-16 units of JSON text hold no more values and no
+ * more entries than units, and the canonical text has at most six bytes for each (a lone surrogate's escape).
+ * False says nothing; then {@link checkJsonBounds} counts.
+ *
+ * @param value plain JSON data, written in that many units
+ */
+export const isSmallJson = (
+  value: unknown,
+  length: number,
+  limits: JsonLimits = defaultJsonLimits,
+): boolean =>
+  length <= limits.collection &&
+  length <= limits.nodes &&
+  length * 6 <= limits.bytes &&
+  nestsWithin(value, Math.min(limits.depth, deepestRecursion));
+
+/** Native recursion is fine this deep. */
+const deepestRecursion = 64;
+
+/** Whether containers nest no deeper than this; looks no deeper. */
+const nestsWithin = (value: unknown, depth: number): boolean => {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === 0) return false;
+  const held: ReadonlyArray<unknown> = Array.isArray(value) ? value : Object.values(value);
+  return held.every((one) => nestsWithin(one, depth - 1));
+};
+
 /** Every code unit costs at least a byte, so a text longer than the limit needs no exact count. */
 const stringSize = (text: string, maxBytes: number): number =>
   text.length > maxBytes ? text.length : jsonStringByteLength(text);

@@ -108,6 +108,32 @@ const copyOf = (value: unknown, depth: number): Json | undefined => {
   return copy;
 };
 
+const isSame = (one: unknown, other: unknown, depth: number): boolean => {
+  if (typeof one !== "object" || one === null) return Object.is(one, other);
+  if (typeof other !== "object" || other === null || depth === 0) return false;
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false;
+    // Not `every`, which passes over holes.
+    for (let index = 0; index < one.length; index++)
+      if (!isSame(one[index], other[index], depth - 1)) return false;
+    return true;
+  }
+  const keys = Array.isArray(other) ? undefined : plainKeys(one);
+  return (
+    keys !== undefined &&
+    keys.length === plainKeys(other)?.length &&
+    keys.every(
+      (key) =>
+        Object.hasOwn(other, key) &&
+        isSame(Reflect.get(one, key), Reflect.get(other, key), depth - 1),
+    )
+  );
+};
+
+/** True for two equal values of shallow plain data; false says nothing. Negative zero is not zero. */
+export const isSameShallow = (one: unknown, other: unknown): boolean =>
+  attempt(() => isSame(one, other, maxDepth)) === true;
+
 /** A detached copy of shallow plain data; properties that are `undefined` are left out. */
 export const shallowCopy = (value: unknown): Json | undefined =>
   attempt(() => copyOf(value, maxDepth));
