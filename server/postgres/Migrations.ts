@@ -127,8 +127,29 @@ const AppliedRow = Schema.Struct({ migration_id: Schema.Int, name: Schema.String
 
 const migrate = Migrator.make({});
 
-/** Serves as a name for the advisory lock; any constant will do. */
-const lockKey = 7_207_411;
+/** Names of the advisory locks; any constants will do. */
+const creationLock = 7_207_411;
+const schemaLock = 7_207_412;
+
+/**
+ * To the end of the transaction no migration is applied. It holds up nobody who only starts or reads: a lock
+ * of the list itself would, since whoever migrates takes that one whole.
+ */
+export const holdSchema = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`SELECT pg_advisory_xact_lock_shared(${schemaLock})`,
+);
+
+/** Waits for whoever holds the schema as long as that takes; the migrations themselves are as impatient as the rest. */
+const takeSchema = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient;
+  const [before] = yield* sql<{ lock: string; statement: string }>`
+    SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`;
+  yield* sql`SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)`;
+  yield* sql`SELECT pg_advisory_xact_lock(${schemaLock})`;
+  yield* sql`SELECT set_config('lock_timeout', ${before?.lock ?? "0"}, true),
+    set_config('statement_timeout', ${before?.statement ?? "0"}, true)`;
+});
 
 /**
  * Applies what is missing and tells what it applied. Processes that start
@@ -143,6 +164,7 @@ export const run = Effect.fn("Migrations.run")(function* (folder?: string) {
     execute: () =>
       sql`SELECT migration_id, name FROM ${sql(migrationsTable)} ORDER BY migration_id`,
   });
+  /** How many are applied. */
   const refuseIfUnknown = Effect.flatMap(listApplied(), (applied) => {
     const fault = compareMigrations(
       known,
@@ -151,12 +173,12 @@ export const run = Effect.fn("Migrations.run")(function* (folder?: string) {
         name: `${String(row.migration_id).padStart(4, "0")}_${row.name}`,
       })),
     );
-    return fault === undefined ? Effect.void : Effect.fail(fault);
+    return fault === undefined ? Effect.succeed(applied.length) : Effect.fail(fault);
   });
   // Two processes that create the list at once would collide in the catalogue.
   yield* sql.withTransaction(
     Effect.andThen(
-      sql`SELECT pg_advisory_xact_lock(${lockKey})`,
+      sql`SELECT pg_advisory_xact_lock(${creationLock})`,
       sql`CREATE TABLE IF NOT EXISTS ${sql(migrationsTable)} (
         migration_id integer PRIMARY KEY,
         created_at timestamptz NOT NULL DEFAULT now(),
@@ -164,8 +186,9 @@ export const run = Effect.fn("Migrations.run")(function* (folder?: string) {
       )`,
     ),
   );
-  yield* refuseIfUnknown;
-  const applied = yield* migrate({
+  // Whoever has nothing to apply takes no lock, which another may hold for long.
+  if ((yield* refuseIfUnknown) === known.length) return [];
+  const missing = migrate({
     table: migrationsTable,
     loader: Migrator.fromRecord(
       Object.fromEntries(
@@ -176,6 +199,7 @@ export const run = Effect.fn("Migrations.run")(function* (folder?: string) {
       ),
     ),
   });
+  const applied = yield* sql.withTransaction(Effect.andThen(takeSchema, missing));
   // A newer version may have migrated between the first look and the lock.
   yield* refuseIfUnknown;
   return applied.map(([id, name]) => `${String(id).padStart(4, "0")}_${name}`);

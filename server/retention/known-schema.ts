@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
-import { migrationsTable } from "#server/postgres/Migrations.ts";
+import { holdSchema, migrationsTable } from "#server/postgres/Migrations.ts";
 
 /**
  * The newest migration that retention was looked over for: what of it belongs to a run stands in
@@ -36,8 +36,4 @@ export const refuseLaterSchema = Effect.gen(function* () {
 });
 
 /** The same, and none is applied before the transaction ends. */
-export const holdSchema = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient;
-  yield* sql`LOCK TABLE ${sql(migrationsTable)} IN SHARE MODE`;
-  yield* refuseLaterSchema;
-});
+export const holdKnownSchema = Effect.andThen(holdSchema, refuseLaterSchema);

@@ -13,7 +13,7 @@ import { lockGaps, writeGaps } from "#server/postgres/journal-gaps.ts";
 import { type Range, recordsOf, runsOf, type Segment } from "./find-segments.ts";
 import { withGaps } from "./gaps.ts";
 import { makeKeepLinks } from "./keep-links.ts";
-import { holdSchema } from "./known-schema.ts";
+import { holdKnownSchema } from "./known-schema.ts";
 
 /** Tables whose rows are a run's. */
 const tablesOfRuns = [
@@ -122,8 +122,8 @@ export const makeRemoveSegment = Effect.gen(function* () {
 
   const remove = Effect.fnUntraced(function* (segment: Segment, archive: string | null) {
     // First of all locks, as a migration takes it before every other.
-    yield* holdSchema;
-    // A long thread takes its time; nobody but its own next append waits for it.
+    yield* holdKnownSchema;
+    // A long thread takes its time; nobody but its own next append, and a migration, waits for it.
     yield* sql`SET LOCAL statement_timeout = 0`;
     const { tenantId, threadId, ranges } = segment;
     const gaps = yield* lockGaps(tenantId, threadId);

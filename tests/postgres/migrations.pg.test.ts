@@ -3,11 +3,13 @@ import os from "node:os";
 import path from "node:path";
 import { assert, describe, it } from "@effect/vitest";
 import * as Effect from "effect/Effect";
+import * as Fiber from "effect/Fiber";
 import * as Layer from "effect/Layer";
 import * as Redacted from "effect/Redacted";
 import * as SqlClient from "effect/unstable/sql/SqlClient";
 import * as Database from "#server/postgres/Database.ts";
 import * as Migrations from "#server/postgres/Migrations.ts";
+import { holdKnownSchema } from "#server/retention/known-schema.ts";
 import { database, TestUrl } from "#tests/postgres/store.ts";
 
 /** A database without any table of ours, whatever the template holds. */
@@ -112,6 +114,53 @@ describe("migrations", () => {
         assert.deepStrictEqual(yield* Migrations.run(mended), ["0001_one", "0002_two"]);
       }).pipe(Effect.scoped),
     ),
+  );
+
+  it.live(
+    "[PG-07] a host starts while another holds the list of migrations for long, and a migration waits for it",
+    () =>
+      inDatabase((url) =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient;
+          const one = { "0001_one.sql": "CREATE TABLE one (id integer);" };
+          const [earlier, later] = [
+            yield* folderOf(one),
+            yield* folderOf({ ...one, "0002_two.sql": "CREATE TABLE two (id integer);" }),
+          ];
+          yield* Migrations.run(earlier);
+          // Far less patient than a host, as a pass of retention may hold the list for longer than a host is.
+          const starting = Database.layer({
+            url: Redacted.make(url),
+            maxConnections: 1,
+            lockTimeoutMillis: 50,
+            statementTimeoutMillis: 200,
+          });
+          const start = (folder: string) =>
+            Migrations.run(folder).pipe(Effect.provide(Layer.fresh(starting)));
+          const migrating = yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* holdKnownSchema;
+              assert.deepStrictEqual(yield* start(earlier), []);
+              const migrating = yield* Effect.forkScoped(start(later));
+              yield* Effect.sleep("1 second");
+              assert.deepStrictEqual(yield* start(earlier), []);
+              return migrating;
+            }),
+          );
+          assert.deepStrictEqual(yield* Fiber.join(migrating), ["0002_two"]);
+          // A migration itself is as impatient as before.
+          const patience = yield* folderOf({
+            ...one,
+            "0002_two.sql": "CREATE TABLE two (id integer);",
+            "0003_three.sql":
+              "CREATE TABLE three AS SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement;",
+          });
+          yield* start(patience);
+          assert.deepStrictEqual(yield* sql`SELECT * FROM three`, [
+            { lock: "50ms", statement: "200ms" },
+          ]);
+        }).pipe(Effect.scoped),
+      ),
   );
 
   it.live("a folder with two files of one number, or a file with a wrong name, is refused", () =>
