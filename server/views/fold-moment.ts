@@ -67,6 +67,8 @@ export const withStoredFacts = (
   const earlier = folded.turnViews.filter((turn) => turn.turn < first);
   return {
     ...folded,
+    // A run ends once: its end was today's. Events did not always tell the budget.
+    exhausted: folded.settledAt === null ? null : today.exhausted,
     attempts: folded.attempts.map((attempt) => ({
       ...attempt,
       epoch: epochs.get(attempt.attempt) ?? attempt.epoch,
