@@ -40,13 +40,14 @@ export const readRunTimes = Effect.fn("views.readRunTimes")(function* (
     Effect.gen(function* () {
       yield* requireRun(tenantId, runId);
       const { last: asOf } = yield* newest(tenantId);
-      // The calls are read in one pass: a look-up for each turn takes half as long again.
+      // The calls are read in one pass: a look-up for each turn takes half as long again. MATERIALIZED keeps it one:
+      // the plan for any values, which a connection turns to after five times, grouped all of them for each turn.
       const [text] = yield* decodeRows(Text)(sql`
         WITH older AS MATERIALIZED (
           SELECT turn, started_at, recorded_at, call_count,
             sum(call_count) OVER (ORDER BY turn DESC) - call_count AS newer
           FROM turns WHERE tenant_id = ${tenantId} AND run_id = ${runId} AND turn < ${before}
-        ), shown AS (SELECT * FROM older WHERE newer < ${most}), calls AS (
+        ), shown AS (SELECT * FROM older WHERE newer < ${most}), calls AS MATERIALIZED (
           SELECT t.turn,
             json_agg(json_build_object(${sql.literal(times)}) ORDER BY t.call_index)
               FILTER (WHERE t.parent_call_id IS NULL) AS calls,

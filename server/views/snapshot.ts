@@ -3,6 +3,7 @@
  * lists, counts and `asOf` agree (C070, C071).
  */
 import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError";
@@ -64,20 +65,27 @@ export const actForTenant = (tenantId: TenantId) =>
  * this tenant: a read that forgot its tenant sees nothing of another one. The predicates
  * stay: without the role (docs/production.md) they are all there is.
  */
-export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) => {
-  const snapshot = transaction(
-    "views.inSnapshot",
-    Effect.gen(function* () {
-      const sql = yield* SqlClient;
-      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`;
-      yield* actForTenant(tenantId);
-      return yield* reads;
-    }),
-  );
-  return Effect.flatMap(ReadDatabase, (client) =>
-    client === undefined ? snapshot : Effect.provideService(snapshot, SqlClient, client),
-  ).pipe(orStoreUnavailable);
-};
+export const inSnapshot = <A, E, R>(tenantId: TenantId, reads: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const outer = yield* SqlClient;
+    const client = (yield* ReadDatabase) ?? outer;
+    const snapshot = transaction(
+      "views.inSnapshot",
+      Effect.gen(function* () {
+        const sql = yield* SqlClient;
+        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`;
+        yield* actForTenant(tenantId);
+        // A view that took its client before this one was opened holds the other pool's: a statement of
+        // that client would run on a connection of its own, beside the snapshot and below no policy.
+        const connection = yield* Effect.serviceOption(sql.transactionService);
+        return yield* Option.match(connection, {
+          onNone: () => Effect.die("A transaction has a connection"),
+          onSome: (held) => Effect.provideService(reads, outer.transactionService, held),
+        });
+      }),
+    );
+    return yield* Effect.provideService(snapshot, SqlClient, client);
+  }).pipe(orStoreUnavailable);
 
 /** Rows in the shape of the schema; a row of another shape is our own fault, never the client's. */
 export const decodeRows = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {

@@ -73,6 +73,28 @@ layer(store, { excludeTestServices: true })("the console's pool", (it) => {
       }).pipe(Effect.provide(readPool(1))),
   );
 
+  it.effect(
+    "[PG-05] [PG-08] a read whose statements were made before its snapshot runs in it all the same",
+    () =>
+      Effect.gen(function* () {
+        // As the views do: the client is taken first, then the snapshot is opened.
+        const sql = yield* SqlClient;
+        const where = yield* inSnapshot(
+          acme,
+          sql`SELECT current_setting('application_name') AS pool, current_setting('transaction_isolation') AS isolation,
+            current_setting('transaction_read_only') AS "readOnly", current_setting('effect_agent.tenant', true) AS tenant`,
+        );
+        assert.deepStrictEqual(where, [
+          {
+            pool: "effect-agent console",
+            isolation: "repeatable read",
+            readOnly: "on",
+            tenant: acme,
+          },
+        ]);
+      }).pipe(Effect.provide(readPool(5))),
+  );
+
   it.effect("[PG-05] a read of the console writes nothing", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(inSnapshot(acme, rows("DELETE FROM runs")));
