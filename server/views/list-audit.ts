@@ -10,7 +10,7 @@ import { columnText } from "#server/postgres/columns.ts";
 import { eventKindsOf, mayHaveMoment, momentOfAct } from "./act-moment.ts";
 import { millis } from "./columns.ts";
 import { cursorForms, decodeCursor } from "./cursor.ts";
-import { type PersonEvent, readEventsOfActs } from "./moment-place.ts";
+import { type EventOfActs, readEventsOfActs } from "./moment-place.ts";
 import { readPage } from "./page.ts";
 import { inSnapshot } from "./snapshot.ts";
 
@@ -39,8 +39,10 @@ const view = ({ actorKind, actorId, actorName, ...row }: typeof Row.Type): Audit
   actor: { kind: actorKind, id: actorId, name: actorName },
 });
 
-const withMoment = (act: AuditView, events: ReadonlyArray<PersonEvent>): AuditView => {
-  const moment = momentOfAct(act, events);
+/** Another act's event is not taken for one that still waits for its place. */
+const withMoment = (act: AuditView, events: ReadonlyArray<EventOfActs>): AuditView => {
+  const own = events.filter(({ near, runId }) => runId === act.runId && near.includes(act.at));
+  const moment = momentOfAct(act, own);
   return moment === undefined ? act : { ...act, moment };
 };
 

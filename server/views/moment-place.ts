@@ -83,6 +83,13 @@ interface ActWithEvent {
   readonly kinds: ReadonlyArray<string>;
 }
 
+const EventOfActs = Schema.Struct({
+  ...EventRow.fields,
+  /** When the acts happened that it may belong to; an act whose own event still waits is not among them. */
+  near: Schema.fromJsonString(Schema.Array(EpochMillis)),
+});
+export type EventOfActs = typeof EventOfActs.Type;
+
 /** An operator's act and its event are written in one transaction, which the database ends after half of this. */
 const actSlackMillis = 60_000;
 /** Events of one target around one act that are handed on; the nearest in time. */
@@ -101,8 +108,8 @@ export const readEventsOfActs = (
 ) =>
   Effect.flatMap(SqlClient, (sql) =>
     acts.length === 0
-      ? Effect.succeed<ReadonlyArray<PersonEvent>>([])
-      : decodeRows(EventRow)(sql`
+      ? Effect.succeed<ReadonlyArray<EventOfActs>>([])
+      : decodeRows(EventOfActs)(sql`
           WITH acts AS (
             SELECT a.*, to_timestamp(a."at" / 1000) AS acted_at
             FROM json_to_recordset(${JSON.stringify(acts)}::json) AS a (
@@ -110,7 +117,7 @@ export const readEventsOfActs = (
             WHERE NOT EXISTS (SELECT FROM event_inbox i WHERE i.tenant_id = ${tenantId}
               AND i.run_id = a."runId" AND i.at <= to_timestamp(a."at" / 1000))
           ), near AS (
-            SELECT e.sequence, e.run_id, e.at, e.body, row_number() OVER (
+            SELECT e.sequence, e.run_id, e.at, e.body, a."at" AS acted, row_number() OVER (
               PARTITION BY a."runId", a.target, a."at"
               ORDER BY abs(extract(epoch FROM e.at - a.acted_at)), e.sequence) AS place
             FROM acts a JOIN events e ON e.tenant_id = ${tenantId} AND e.run_id = a."runId"
@@ -120,7 +127,8 @@ export const readEventsOfActs = (
               AND e.kind IN (SELECT json_array_elements_text(a.kinds))
               AND (a.target = a."runId" OR strpos(e.body, a.target) > 0)
           )
-          SELECT DISTINCT sequence::float8 AS sequence, run_id AS "runId",
-            ${sql.literal(millis("at"))} AS at, body AS event
-          FROM near WHERE place <= ${eventsOfAct} ORDER BY 1`),
+          SELECT sequence::float8 AS sequence, run_id AS "runId",
+            ${sql.literal(millis("at"))} AS at, body AS event, json_agg(acted)::text AS "near"
+          FROM near WHERE place <= ${eventsOfAct}
+          GROUP BY near.sequence, run_id, near.at, body ORDER BY 1`),
   );
