@@ -88,6 +88,9 @@ for (const mode of ["whole", "streamed"] as const) {
     if (peers.some((contender) => contender.name === name) && !(ratio <= 1)) slower = true;
   }
 }
+console.log(
+  `\nOurs reads every response as a stream, also for an answer as a whole, since arguments are decoded from the text that the model wrote; of the peers' rows, Vercel's generateText is the one that reads none as a stream, and its streamText is "every event read".`,
+);
 console.log("\nallocated, the answer as a whole:");
 for (const contender of all) {
   const bytes = await bytesPerRun(async () => {

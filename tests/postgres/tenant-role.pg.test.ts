@@ -1,7 +1,10 @@
 /** Commands under the database's own row policies, on the role that the embedded server makes. */
+import { randomBytes } from "node:crypto";
+import * as PgConnection from "@effect/sql-pg/PgConnection";
 import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
 import * as Exit from "effect/Exit";
+import * as Redacted from "effect/Redacted";
 import { TenantId } from "#lib/contract/ids.ts";
 import * as Database from "#server/postgres/Database.ts";
 import { ensureTenantRole } from "#server/postgres/tenant-role.ts";
@@ -131,6 +134,40 @@ layer(store, { excludeTestServices: true })("the role of tenants", (it) => {
           WHERE prosecdef AND pronamespace = 'public'::regnamespace AND has_function_privilege('public', oid, 'EXECUTE')`);
         assert.deepStrictEqual(open, []);
       }),
+  );
+
+  it.effect(
+    "[PG-05] an owner who made the role and was not granted it is not taken for bound: it could not take the role",
+    () =>
+      Effect.gen(function* () {
+        const [database] = yield* rows("SELECT current_database() AS name");
+        const url = new URL(process.env["EFFECT_AGENT_TEST_ADMIN_URL"] ?? "");
+        url.pathname = `/${String(database?.["name"])}`;
+        const admin = yield* PgConnection.make({ url: Redacted.make(url.toString()) });
+        const maker = `maker_${randomBytes(6).toString("hex")}`;
+        const stateFor = (grant: string) =>
+          Effect.gen(function* () {
+            yield* admin.query(grant, []);
+            yield* admin.query(`SET ROLE ${maker}`, []);
+            const answer = yield* admin.query("SELECT tenant_role_state() AS state", []);
+            yield* admin.query("RESET ROLE", []);
+            return answer.rows;
+          });
+        yield* admin.query(`CREATE ROLE ${maker} NOLOGIN`, []);
+        yield* Effect.gen(function* () {
+          // What PostgreSQL 16 and later give the maker of a role.
+          assert.deepStrictEqual(
+            yield* stateFor(
+              `GRANT effect_agent_tenant TO ${maker} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE`,
+            ),
+            [{ state: "not-ours" }],
+          );
+          assert.deepStrictEqual(
+            yield* stateFor(`GRANT effect_agent_tenant TO ${maker} WITH SET TRUE`),
+            [{ state: "bound" }],
+          );
+        }).pipe(Effect.ensuring(Effect.orDie(admin.query(`DROP ROLE ${maker}`, []))));
+      }).pipe(Effect.scoped),
   );
 
   it.effect(
