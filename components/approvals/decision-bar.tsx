@@ -93,6 +93,8 @@ function Actions({
     command.mutate(make(sending.commandId), {
       onSuccess: (card) => {
         setSent(undefined);
+        // What was filled in has been done: left open, one more press would do it once more.
+        setPanel("none");
         announce(`${card.detail.toolName}: ${card.detail.state}, confirmed by the server`);
       },
       onError: (error) => setSent(afterFailure(sending, error)),

@@ -55,6 +55,8 @@ const effect = (detail: RunDetail): string => {
     );
   }
   if (detail.pendingApprovals > 0)
-    parts.push(`${detail.pendingApprovals} pending approval(s) are withdrawn.`);
+    parts.push(
+      `${detail.pendingApprovals === 1 ? "One pending approval is" : `${detail.pendingApprovals} pending approvals are`} withdrawn.`,
+    );
   return parts.join(" ");
 };

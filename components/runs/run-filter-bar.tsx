@@ -13,6 +13,8 @@ import { activeFilters, filterNames, withChosen } from "./run-filters.ts";
 
 type Url = ReturnType<typeof useUrlState>;
 
+const foldedFilters = ["agentId", "tool", "failureTag", "from", "to"] as const;
+
 /** Filters of the run list; each stands in the address. */
 export function RunFilterBar({
   url,
@@ -25,6 +27,8 @@ export function RunFilterBar({
   const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => api.agents(signal) });
   const [more, setMore] = useState(false);
   const chosen = url.all("state");
+  // A phone folds these away: that some of them filter is told all the same.
+  const folded = foldedFilters.filter((name) => url.get(name) !== undefined).length;
   const toolNames = [
     ...new Set(agents.data?.items.flatMap((agent) => agent.tools.map((tool) => tool.name))),
   ];
@@ -72,7 +76,7 @@ export function RunFilterBar({
         aria-expanded={more}
         onClick={() => setMore(!more)}
       >
-        More filters
+        More filters{folded === 0 ? "" : ` (${folded})`}
       </Button>
       <div className={`flex-wrap items-center gap-2 md:flex ${more ? "flex" : "hidden"}`}>
         <Select
