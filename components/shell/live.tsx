@@ -55,6 +55,10 @@ export function LiveProvider({
           const timer = setTimeout(run, millis);
           return () => clearTimeout(timer);
         },
+        onNetwork: (run) => {
+          window.addEventListener("online", run);
+          return () => window.removeEventListener("online", run);
+        },
         random: Math.random,
         clock,
       },

@@ -26,6 +26,8 @@ export interface StreamSurroundings {
   /** Local milliseconds. */
   readonly now: () => number;
   readonly after: (millis: number, run: () => void) => () => void;
+  /** Runs whenever the browser finds its network again, until the returned function is called. */
+  readonly onNetwork: (run: () => void) => () => void;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly clock: ServerClock;
@@ -119,6 +121,13 @@ export const followEvents = (
     onFrame({ kind: "connection", state: { phase: "retrying", attempt, retryInMillis } });
     cancelTimer = surroundings.after(retryInMillis, connect);
   };
+  // After half a minute without network the next try may be 20 s away: too long for whoever looks at it (C064).
+  const stopListening = surroundings.onNetwork(() => {
+    if (attempt === 0) return;
+    connection?.close();
+    cancelTimer();
+    connect();
+  });
   const connect = (): void => {
     if (ended) return;
     const from = Math.max(after ?? 0, cursor());
@@ -161,6 +170,7 @@ export const followEvents = (
   connect();
   return () => {
     ended = true;
+    stopListening();
     cancelTimer();
     connection?.close();
   };

@@ -57,6 +57,34 @@ describe("event stream", () => {
     assert.isAtLeast(retryDelay(1, 0), 250);
   });
 
+  it("[C064] when the browser finds its network again it connects at once, whatever it still had to wait", () => {
+    const browser = makeBrowser();
+    const stop = followEvents(
+      browser.surroundings,
+      () => 7,
+      (frame) => browser.frames.push(frame),
+    );
+    browser.opened[0]?.fire("open");
+    browser.findNetwork();
+    assert.strictEqual(browser.opened.length, 1, "a connection that lives is left alone");
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      browser.opened.at(-1)?.fire("error");
+      browser.pass(20_000);
+    }
+    browser.opened.at(-1)?.fire("error");
+    const tried = browser.opened.length;
+    browser.findNetwork();
+    assert.strictEqual(browser.opened.length, tried + 1);
+    browser.opened.at(-1)?.fire("open");
+    assert.strictEqual(phases(browser.frames).at(-1), "live");
+    browser.pass(30_000);
+    assert.strictEqual(browser.opened.length, tried + 1, "the wait that was cut short is over");
+    browser.opened.at(-1)?.fire("error");
+    stop();
+    browser.findNetwork();
+    assert.strictEqual(browser.opened.length, tried + 1);
+  });
+
   it("[C064] a reset is handed on and the connection goes on from the end that it names", () => {
     const browser = makeBrowser();
     let cursor = 900;

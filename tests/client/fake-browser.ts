@@ -13,6 +13,7 @@ export const makeBrowser = () => {
     readonly fire: (type: string, data?: string, id?: string) => void;
   }> = [];
   const frames: Array<StreamFrame> = [];
+  const listeners = new Set<() => void>();
   return {
     opened,
     frames,
@@ -27,25 +28,29 @@ export const makeBrowser = () => {
           timer.live = false;
         };
       },
+      onNetwork: (run: () => void) => {
+        listeners.add(run);
+        return () => void listeners.delete(run);
+      },
       open: (url: string): EventConnection => {
-        const listeners = new Map<
-          string,
-          (event: { data?: unknown; lastEventId?: string }) => void
-        >();
+        const heard = new Map<string, (event: { data?: unknown; lastEventId?: string }) => void>();
         const connection = {
           url,
           closed: false,
           fire: (type: string, data?: string, id = "") =>
-            listeners.get(type)?.({ ...(data === undefined ? {} : { data }), lastEventId: id }),
+            heard.get(type)?.({ ...(data === undefined ? {} : { data }), lastEventId: id }),
         };
         opened.push(connection);
         return {
-          addEventListener: (type, listener) => void listeners.set(type, listener),
+          addEventListener: (type, listener) => void heard.set(type, listener),
           close: () => {
             connection.closed = true;
           },
         };
       },
+    },
+    findNetwork: () => {
+      for (const listener of listeners) listener();
     },
     pass: (millis: number) => {
       const until = now + millis;

@@ -9,8 +9,8 @@ import { ConsolePage } from "./console-page.ts";
 export interface Product {
   readonly ana: ConsolePage;
   readonly server: LaunchedServer;
-  /** Ends the server and starts it again where it was. */
-  readonly restart: (whileAway: () => Promise<void>) => Promise<void>;
+  /** Ends the server, in order unless another signal is named, and starts it again where it was. */
+  readonly restart: (whileAway: () => Promise<void>, signal?: NodeJS.Signals) => Promise<void>;
 }
 
 /**
@@ -18,10 +18,12 @@ export interface Product {
  *
  * @param name of the file, for its folder of data
  * @param prepare what is there before the first case; else every ready-made request, run to where it waits
+ * @param settings of every start, read when the file's earlier preparations are done
  */
 export const launchedProduct = (
   name: string,
   prepare: (ana: ConsolePage) => Promise<unknown> = runEveryExample,
+  settings: () => Readonly<Record<string, string>> = () => ({}),
 ): Product => {
   let folder: string;
   let server: LaunchedServer | undefined;
@@ -33,7 +35,7 @@ export const launchedProduct = (
     folder = mkdtempSync(path.join(os.tmpdir(), `effect-agent-${name}-`));
     // Started by root, the database runs as another user, who must be able to enter.
     chmodSync(folder, 0o755);
-    server = await launchReady({ dataFolder: folder, patience: 400_000 });
+    server = await launchReady({ dataFolder: folder, env: settings(), patience: 400_000 });
     ana = await ConsolePage.signedIn(browser, server.origin, server.signInLink ?? "");
     await prepare(ana);
   });
@@ -54,11 +56,12 @@ export const launchedProduct = (
     get server() {
       return launched(server);
     },
-    restart: async (whileAway) => {
+    restart: async (whileAway, signal = "SIGTERM") => {
       const { end, origin } = launched(server);
-      await end("SIGTERM");
+      await end(signal);
       await whileAway();
-      server = await launchReady({ dataFolder: folder, env: { PORT: new URL(origin).port } });
+      const env = { ...settings(), PORT: new URL(origin).port };
+      server = await launchReady({ dataFolder: folder, env });
     },
   };
 };
