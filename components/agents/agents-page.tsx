@@ -26,63 +26,61 @@ export function AgentsPage() {
   const { api } = useConsole();
   const url = useUrlState();
   const agents = useQuery({ queryKey: keys.agents, queryFn: ({ signal }) => api.agents(signal) });
+  const asked = url.get("agent");
+  const items = agents.data?.items ?? [];
+  const found = items.find((one) => one.agentId === asked);
+  const agent = found ?? items[0];
   return (
     <div className="flex min-h-0 flex-1 flex-col">
+      <PageHeader
+        title="Agents"
+        aside={
+          agent === undefined ? null : (
+            <>
+              <Select
+                aria-label="Agent"
+                value={agent.agentId}
+                onChange={(event) => url.set({ agent: event.target.value, tool: undefined })}
+                className="!w-auto"
+              >
+                {items.map((one) => (
+                  <option key={one.agentId} value={one.agentId}>
+                    {one.agentId}
+                  </option>
+                ))}
+              </Select>
+              <Link
+                href={`/runs/new?agent=${encodeURIComponent(agent.agentId)}`}
+                className={`${buttonClass()} ml-auto`}
+              >
+                New run
+              </Link>
+            </>
+          )
+        }
+      />
       <QueryStates query={agents} loading={<SkeletonRows rows={12} label="agents" />}>
-        {({ items }) => {
-          const asked = url.get("agent");
-          const found = items.find((one) => one.agentId === asked);
-          const agent = found ?? items[0];
-          return agent === undefined ? (
-            <>
-              <PageHeader title="Agents" />
-              <Empty kind="nothing-yet" title="No agent is registered">
-                Agents are registered where the server is started.
-              </Empty>
-            </>
+        {() =>
+          agent === undefined ? (
+            <Empty kind="nothing-yet" title="No agent is registered">
+              Agents are registered where the server is started.
+            </Empty>
           ) : (
-            <>
-              <PageHeader
-                title="Agents"
-                aside={
-                  <>
-                    <Select
-                      aria-label="Agent"
-                      value={agent.agentId}
-                      onChange={(event) => url.set({ agent: event.target.value, tool: undefined })}
-                      className="!w-auto"
-                    >
-                      {items.map((one) => (
-                        <option key={one.agentId} value={one.agentId}>
-                          {one.agentId}
-                        </option>
-                      ))}
-                    </Select>
-                    <Link
-                      href={`/runs/new?agent=${encodeURIComponent(agent.agentId)}`}
-                      className={`${buttonClass()} ml-auto`}
-                    >
-                      New run
-                    </Link>
-                  </>
-                }
-              />
-              <div className="min-h-0 flex-1 overflow-auto bg-panel">
-                {asked === undefined || found !== undefined ? null : (
-                  <p role="note" className="border-b border-line px-4 py-2 text-attention">
-                    No agent{" "}
-                    <code className="break-all">
-                      <VisibleText text={asked} line />
-                    </code>{" "}
-                    is registered here now; its runs are kept. Below is {agent.agentId}.
-                  </p>
-                )}
-                <About agent={agent} />
-                <Tools key={agent.agentId} agent={agent} />
-              </div>
-            </>
-          );
-        }}
+            <div className="min-h-0 flex-1 overflow-auto bg-panel">
+              {asked === undefined || found !== undefined ? null : (
+                <p role="note" className="border-b border-line px-4 py-2 text-attention">
+                  No agent{" "}
+                  <code className="break-all">
+                    <VisibleText text={asked} line />
+                  </code>{" "}
+                  is registered here now; its runs are kept. Below is {agent.agentId}.
+                </p>
+              )}
+              <About agent={agent} />
+              <Tools key={agent.agentId} agent={agent} />
+            </div>
+          )
+        }
       </QueryStates>
     </div>
   );

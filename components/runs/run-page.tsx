@@ -8,6 +8,7 @@ import { FixedNow } from "#components/shell/use-now.ts";
 import { useUrlState } from "#components/shell/use-url-state.ts";
 import { useRouter } from "next/navigation";
 import { countText } from "#components/ui/durations.ts";
+import { PageHeader } from "#components/ui/page-header.tsx";
 import { freshSnapshot, type RunSnapshot } from "#lib/client/run-snapshot.ts";
 import { Activity } from "./activity.tsx";
 import { Attempts } from "./attempts.tsx";
@@ -40,6 +41,9 @@ export function RunPage({ runId }: { runId: string }) {
         archivedReason(moment.error) === undefined ? (
           <NoPast title="The run as it was" />
         ) : null}
+        {moment.data === undefined && moment.error === null ? (
+          <PageHeader title="The run as it was" />
+        ) : null}
         <QueryStates
           query={moment}
           runId={runId}
@@ -59,6 +63,9 @@ export function RunPage({ runId }: { runId: string }) {
   }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
+      {run.data === undefined && archivedReason(run.error) === undefined ? (
+        <PageHeader title={`Run ${runId.slice(0, 16)}`} />
+      ) : null}
       <QueryStates query={run} runId={runId} loading={<SkeletonRows rows={12} label="the run" />}>
         {(snapshot) => <Loaded snapshot={snapshot} />}
       </QueryStates>

@@ -1,4 +1,4 @@
-/** Every page of the console on the built product, in both themes and in the states of a list. */
+/** Every page of the console on the built product, in both themes, on a phone and at 200 % zoom. */
 import { expect, test } from "@playwright/test";
 import { consolePages } from "./pages/console-page.ts";
 import { launchedProduct } from "./pages/launched-product.ts";
@@ -32,41 +32,3 @@ for (const scheme of ["light", "dark"] as const)
     await product.ana.page.emulateMedia({ colorScheme: "light" });
     expect(product.ana.faults).toEqual([]);
   });
-
-test("[C106] loading, failed, forbidden and empty lists each say which they are, and are clean for axe", async () => {
-  test.setTimeout(200_000);
-  const { page } = product.ana;
-  const lists = ["approvals", "runs", "unknowns", "denials"] as const;
-  const empty = { items: [], count: { value: 0, capped: false }, asOf: 0 };
-  const states = {
-    failed: {
-      status: 503,
-      json: { _tag: "StoreUnavailable", message: "The database refused." },
-      says: "The database does not answer",
-    },
-    forbidden: {
-      status: 403,
-      json: { _tag: "Forbidden", message: "Not yours.", needs: "operator" },
-      says: "Your role does not show this",
-    },
-    empty: {
-      status: 200,
-      json: empty,
-      says: /Nothing waits for you|No run yet|No effect is in doubt|Nothing to look at/,
-    },
-  };
-  for (const list of lists) {
-    for (const [state, { status, json, says }] of Object.entries(states)) {
-      await page.route(`**/api/v1/${list}?*`, (route) => route.fulfill({ status, json }));
-      await product.ana.open(`/${list}`);
-      await expect(page.getByText(says).first()).toBeVisible();
-      if (list === "approvals") await product.ana.isAccessible(`${list} ${state}`);
-      await page.unroute(`**/api/v1/${list}?*`);
-    }
-    await page.route(`**/api/v1/${list}?*`, () => {});
-    await product.ana.open(`/${list}`);
-    await expect(page.getByRole("status", { name: /Loading/ })).toBeVisible();
-    if (list === "approvals") await product.ana.isAccessible(`${list} loading`);
-    await page.unrouteAll({ behavior: "ignoreErrors" });
-  }
-});

@@ -86,9 +86,9 @@ export class ConsolePage {
     return `${this.origin}${made.path}`;
   }
 
-  /** No violation that axe can find, on the page as it stands. */
-  async isAccessible(what: string): Promise<void> {
-    const { violations } = await new AxeBuilder({ page: this.page }).analyze();
+  /** No violation that axe can find, on the page as it stands; in another tab of the browser when one is given. */
+  async isAccessible(what: string, page: Page = this.page): Promise<void> {
+    const { violations } = await new AxeBuilder({ page }).analyze();
     expect(
       violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.target.join(" ")}`),
       what,
