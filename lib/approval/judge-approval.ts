@@ -48,12 +48,13 @@ export type ApprovalRefusal =
   | ApproverRefused
   | InvalidInput;
 
-const words: Record<ApprovalState, string> = {
-  pending: "is still pending",
-  approved: "was approved",
-  denied: "was denied",
-  expired: "expired",
-  withdrawn: "was withdrawn because its run ended",
+/** What became of it. Only a person's answer has somebody to name: nobody withdraws it or lets it expire. */
+const became: Record<ApprovalState, (by: string) => string> = {
+  pending: () => "is still pending",
+  approved: (by) => `was approved by ${by} before`,
+  denied: (by) => `was denied by ${by} before`,
+  expired: () => "expired before anybody answered",
+  withdrawn: () => "was withdrawn because its run ended",
 };
 
 /** Nobody may answer a request that is decided, or whose time has passed, swept or not (A-07, C007). */
@@ -63,7 +64,7 @@ export const refuseDecided = (
   if (row.state !== "pending") {
     const by = row.decidedBy ?? "the system";
     return new ApprovalAlreadyDecided({
-      message: `This request ${words[row.state]} by ${by} before; it cannot be decided again.`,
+      message: `This request ${became[row.state](by)}; it cannot be decided again.`,
       decision: row.state,
       decidedBy: by,
       decidedAt: row.decidedAt ?? row.now,

@@ -313,7 +313,11 @@ const execute = Effect.fnUntraced(function* (
     "defect",
     next.turn.recorded.turn,
     batch.cause,
-    batch.callId,
+    {
+      callId: batch.callId,
+      toolName: next.calls.find(({ declared }) => declared.callId === batch.callId)?.declared
+        .toolName,
+    },
   );
   yield* durability.record(
     settlementRecords(context, turn, inDoubt, settlement, "handler-defect"),

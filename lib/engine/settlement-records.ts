@@ -75,18 +75,18 @@ export const failedSettlement = (
   finishReason: "model-failure" | "refused" | "defect",
   turn: number,
   cause: Cause.Cause<unknown>,
-  callId = "run",
+  call: { readonly callId: string; readonly toolName?: string | undefined } = { callId: "run" },
 ): { readonly settlement: Settlement; readonly diagnostics: ReadonlyArray<DiagnosticToStore> } => {
   const position = {
     tenantId: context.tenantId,
     runId: context.runId,
     turn,
-    callId: ToolCallId.make(callId),
+    callId: ToolCallId.make(call.callId),
   };
   const diagnostic = diagnose(
     position,
     `${finishReason}-${context.attempt}`,
-    context.definition.id,
+    call.toolName ?? context.definition.id,
     cause,
   );
   const summary = failureSummary(Cause.squash(cause), "Failure");

@@ -19,7 +19,8 @@ export const retailPolicy = RunToolAuthorization.of({
     return Effect.succeed(
       denial === undefined
         ? { _tag: "allowed" as const }
-        : { _tag: "denied" as const, reason: denial.reason, cause: { rule: denial.rule } },
+        : // Evidence keeps a failure's known fields only; one named `rule` would be left out of it.
+          { _tag: "denied" as const, reason: denial.reason, cause: { code: denial.rule } },
     );
   },
 });

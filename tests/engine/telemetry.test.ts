@@ -142,6 +142,21 @@ describe("what leaves a run when something fails (DX-06, DX-07, R89)", () => {
           assert.notInclude(JSON.stringify(store.diagnostics), canary);
         }),
     );
+
+    it.effect(`[DX-07] the evidence of ${name} names that tool, not the agent that called it`, () =>
+      Effect.gen(function* () {
+        const store = makeStore();
+        yield* attempt(store, agent, () => layer).pipe(
+          Effect.provide(
+            ScriptedModel.layer([toolCalls([{ id: "c1", name, params: { note: "x" } }])]),
+          ),
+        );
+        assert.deepStrictEqual(
+          store.diagnostics.map(({ callId, toolName }) => ({ callId, toolName })),
+          [{ callId: "c1", toolName: name }],
+        );
+      }),
+    );
   }
 
   it.effect(

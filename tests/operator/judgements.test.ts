@@ -46,6 +46,17 @@ describe("judging a decision", () => {
     );
   });
 
+  it("[A-07][C011] who comes too late is told who decided, or that nobody did", () => {
+    const told = (state: ApprovalState, decidedBy: string): string => {
+      const verdict = judgeApproval({ ...pending, state, decidedBy }, approve, "ann");
+      return Result.isFailure(verdict) ? verdict.failure.message : "";
+    };
+    assert.include(told("approved", "Ben"), "was approved by Ben before;");
+    assert.include(told("denied", "Ben"), "was denied by Ben before;");
+    assert.include(told("expired", "the clock"), "expired before anybody answered;");
+    assert.include(told("withdrawn", "system"), "was withdrawn because its run ended;");
+  });
+
   it("[C041] votes are counted by people who may approve: no requester, nobody twice", () => {
     const two = { ...pending, selfApproval: false, approversRequired: 2 };
     for (const approvedBy of [["requester"], []]) {
