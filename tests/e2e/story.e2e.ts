@@ -4,8 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect, type Page, test } from "@playwright/test";
 import { type LaunchedServer, launchReady } from "../support/launched-server.ts";
-
-const shots = process.env["SCREENSHOTS"] ?? "test-results/screenshots";
+import { shootBothThemes } from "./pages/shoot.ts";
 
 let folder: string;
 let server: LaunchedServer;
@@ -26,14 +25,7 @@ const startRun = async (request: string): Promise<string> => {
   return page.url().split("/").at(-1)?.split("?")[0] ?? "";
 };
 
-const shoot = async (name: string) => {
-  for (const scheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.waitForTimeout(150);
-    await page.screenshot({ path: path.join(shots, `${name}-${scheme}.png`) });
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-};
+const shoot = (name: string) => shootBothThemes(page, name);
 
 const refundsOf = async (runId: string): Promise<ReadonlyArray<{ readonly state: string }>> => {
   const detail = await api(`/runs/${runId}`);

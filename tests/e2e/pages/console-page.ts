@@ -1,10 +1,7 @@
 /** The console as an operator's browser sees it: the few gestures that the specs are written in. */
-import { mkdirSync } from "node:fs";
-import path from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, expect, type Page } from "@playwright/test";
-
-const shots = process.env["SCREENSHOTS"] ?? "test-results/screenshots";
+import { shoot, shootBothThemes } from "./shoot.ts";
 
 /** Every page that the sidebar links, with the heading it must show. */
 export const consolePages = [
@@ -102,8 +99,11 @@ export class ConsolePage {
     expect(wide, `${what}: pixels beyond the window`).toBeLessThanOrEqual(0);
   }
 
-  async shoot(name: string): Promise<void> {
-    mkdirSync(shots, { recursive: true });
-    await this.page.screenshot({ path: path.join(shots, `${name}.png`) });
+  shoot(name: string): Promise<void> {
+    return shoot(this.page, name);
+  }
+
+  shootBothThemes(name: string): Promise<void> {
+    return shootBothThemes(this.page, name);
   }
 }

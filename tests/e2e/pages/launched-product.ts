@@ -5,12 +5,18 @@ import path from "node:path";
 import { expect, test } from "@playwright/test";
 import { type LaunchedServer, launchReady } from "../../support/launched-server.ts";
 import { ConsolePage } from "./console-page.ts";
+import { inDatabaseOf } from "./launched-database.ts";
 
 export interface Product {
   readonly ana: ConsolePage;
   readonly server: LaunchedServer;
   /** Ends the server, in order unless another signal is named, and starts it again where it was. */
   readonly restart: (whileAway: () => Promise<void>, signal?: NodeJS.Signals) => Promise<void>;
+  /** One statement in its own database, as time or the world would have it. */
+  readonly sql: (
+    statement: string,
+    parameters?: ReadonlyArray<unknown>,
+  ) => ReturnType<typeof inDatabaseOf>;
 }
 
 /**
@@ -56,6 +62,7 @@ export const launchedProduct = (
     get server() {
       return launched(server);
     },
+    sql: (statement, parameters) => inDatabaseOf(folder, statement, parameters),
     restart: async (whileAway, signal = "SIGTERM") => {
       const { end, origin } = launched(server);
       await end(signal);
