@@ -1,6 +1,7 @@
 "use client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useState } from "react";
+import { type Answers, makeAnswers } from "#lib/client/answers.ts";
 import { type Api, makeApi } from "#lib/client/api.ts";
 import { ApiFailure } from "#lib/client/api-failure.ts";
 import { type EarlyReads, takeEarlyRead } from "#lib/client/early-reads.ts";
@@ -9,6 +10,7 @@ import { makeServerClock, type ServerClock } from "#lib/client/server-clock.ts";
 
 /** What every page works with. */
 export interface Console {
+  readonly answers: Answers;
   readonly api: Api;
   readonly clock: ServerClock;
   readonly recent: RecentEvents;
@@ -27,8 +29,10 @@ declare global {
 }
 
 const makeConsole = (): Console => {
+  const answers = makeAnswers();
   const clock = makeServerClock(localNow);
   return {
+    answers,
     clock,
     recent: makeRecentEvents(),
     api: makeApi({
@@ -36,6 +40,7 @@ const makeConsole = (): Console => {
       now: localNow,
       clock,
       randomId,
+      onSuccess: answers.came,
       early: (path) =>
         typeof window === "undefined" ? undefined : takeEarlyRead(window, path, localNow()),
     }),

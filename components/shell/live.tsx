@@ -28,6 +28,8 @@ const openEvents = (url: string): EventConnection => {
   };
 };
 
+const isVisible = (): boolean => document.visibilityState === "visible";
+
 /** Follows the tenant's events once the operator and the first counts are known. */
 export function LiveProvider({
   operatorId,
@@ -36,7 +38,7 @@ export function LiveProvider({
   operatorId: string;
   children: ReactNode;
 }) {
-  const { api, clock, recent } = useConsole();
+  const { answers, api, clock, recent } = useConsole();
   const client = useQueryClient();
   const announce = useAnnounce();
   const [store] = useState(() => new LiveStore(client, recent, clock, localNow));
@@ -55,9 +57,19 @@ export function LiveProvider({
           const timer = setTimeout(run, millis);
           return () => clearTimeout(timer);
         },
-        onNetwork: (run) => {
+        isVisible,
+        onSign: (run) => {
+          const whenSeen = (): void => {
+            if (isVisible()) run();
+          };
+          const stop = answers.onAnswer(run);
           window.addEventListener("online", run);
-          return () => window.removeEventListener("online", run);
+          document.addEventListener("visibilitychange", whenSeen);
+          return () => {
+            stop();
+            window.removeEventListener("online", run);
+            document.removeEventListener("visibilitychange", whenSeen);
+          };
         },
         random: Math.random,
         clock,
@@ -77,7 +89,7 @@ export function LiveProvider({
       stop();
       store.stop();
     };
-  }, [ready, client, clock, operatorId, recent, store]);
+  }, [ready, answers, client, clock, operatorId, recent, store]);
 
   return <LiveContext value={store}>{children}</LiveContext>;
 }

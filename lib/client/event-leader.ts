@@ -2,11 +2,13 @@
  * One connection per browser: the tab that holds the lock follows the log and hands every frame to the
  * others. When it closes, the next tab in line takes over at its own cursor, so nothing is missed. A
  * leader that the browser has frozen keeps the lock and says nothing: whoever hears nothing for as long
- * as a dead connection would take follows by itself until the leader speaks again. Where the browser has
- * no locks or channels, each tab follows by itself.
+ * as a dead connection would take follows by itself until the leader speaks again. Nobody may look at the
+ * leading tab while somebody waits at another one: that one says when a try is due. Where the browser has no
+ * locks or channels, each tab follows by itself.
  */
 import {
   followEvents,
+  retryDelay,
   silenceMillis,
   type StreamFrame,
   type StreamSurroundings,
@@ -23,7 +25,9 @@ export interface SharedBrowser {
 
 type TabMessage =
   | { readonly from: "leader"; readonly frame: StreamFrame }
-  | { readonly from: "newcomer" };
+  | { readonly from: "newcomer" }
+  /** The server may be reached now, or somebody has waited long enough at this tab. */
+  | { readonly from: "follower" };
 
 const isTabMessage = (data: unknown): data is TabMessage =>
   typeof data === "object" && data !== null && "from" in data;
@@ -51,6 +55,24 @@ export const followShared = (
   let lastState: StreamFrame = { kind: "connection", state: { phase: "connecting" } };
   let stopAlone: (() => void) | undefined;
   let cancelWatch: () => void = () => {};
+  let cancelHurry: () => void = () => {};
+  const signs = new Set<() => void>();
+
+  /** A tab that nobody looks at waits long between tries, and its timers may come late. */
+  const hurryLeader = (frame: StreamFrame): void => {
+    if (frame.kind !== "connection") return;
+    cancelHurry();
+    if (frame.state.phase !== "retrying" || !surroundings.isVisible()) return;
+    const { attempt, retryInMillis } = frame.state;
+    cancelHurry = surroundings.after(
+      Math.min(retryInMillis, retryDelay(attempt, surroundings.random(), true)),
+      askLeader,
+    );
+  };
+  const askLeader = (): void => {
+    if (stopLeading === undefined) channel.postMessage({ from: "follower" });
+  };
+  const stopListening = surroundings.onSign(askLeader);
 
   const endAlone = (): void => {
     cancelWatch();
@@ -69,8 +91,11 @@ export const followShared = (
     if (message.data.from === "leader") {
       if (stopLeading !== undefined) return;
       watchLeader();
+      hurryLeader(message.data.frame);
       onFrame(message.data.frame);
-    } else if (stopLeading !== undefined) channel.postMessage({ from: "leader", frame: lastState });
+    } else if (stopLeading === undefined) return;
+    else if (message.data.from === "follower") for (const run of signs) run();
+    else channel.postMessage({ from: "leader", frame: lastState });
   };
   channel.postMessage({ from: "newcomer" });
   watchLeader();
@@ -78,8 +103,20 @@ export const followShared = (
   const lead = (): Promise<void> =>
     new Promise((resolve) => {
       endAlone();
+      cancelHurry();
       endLead = resolve;
-      stopLeading = followEvents(surroundings, cursor, (frame) => {
+      const heardFromTabs: StreamSurroundings = {
+        ...surroundings,
+        onSign: (run) => {
+          const stop = surroundings.onSign(run);
+          signs.add(run);
+          return () => {
+            stop();
+            signs.delete(run);
+          };
+        },
+      };
+      stopLeading = followEvents(heardFromTabs, cursor, (frame) => {
         if (frame.kind === "connection") lastState = frame;
         channel.postMessage({ from: "leader", frame });
         onFrame(frame);
@@ -96,6 +133,8 @@ export const followShared = (
   return () => {
     released.abort();
     endAlone();
+    cancelHurry();
+    stopListening();
     stopLeading?.();
     endLead?.();
     channel.close();

@@ -1,6 +1,8 @@
 /**
  * The tenant's event log as this browser follows it: one connection, resumed at its cursor, with
  * back-off and jitter, a heartbeat watchdog, and a resync when the cursor cannot be continued (C064).
+ * Whoever looks at a page waits some 3 s at most once the server is back, and less when a sign comes
+ * that it is; a page that nobody looks at is not in a hurry.
  */
 import * as Schema from "effect/Schema";
 import {
@@ -26,8 +28,13 @@ export interface StreamSurroundings {
   /** Local milliseconds. */
   readonly now: () => number;
   readonly after: (millis: number, run: () => void) => () => void;
-  /** Runs whenever the browser finds its network again, until the returned function is called. */
-  readonly onNetwork: (run: () => void) => () => void;
+  /** Whether somebody may be looking at this page. */
+  readonly isVisible: () => boolean;
+  /**
+   * Runs at every sign that the server may be reached now, until the returned function is called: the
+   * browser has found its network, somebody looks at the page again, another request was answered.
+   */
+  readonly onSign: (run: () => void) => () => void;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly clock: ServerClock;
@@ -49,11 +56,18 @@ export type ConnectionState =
 /** Quiet for longer than three heartbeats: the connection is dead even if it does not know it. */
 export const silenceMillis = 45_000;
 const firstRetryMillis = 500;
-const longestRetryMillis = 20_000;
+const longestRetryMillis = { visible: 3_000, hidden: 20_000 } as const;
+/** However many signs come, tries start at least this far apart: a stream may be refused while all else is answered. */
+const leastBetweenTriesMillis = 500;
+/** At a sign, a try without an answer for so long is given up for a new one. */
+const openingMillis = 10_000;
+/** At a sign, a line without a heartbeat for so long is taken for dead: the computer slept, or the tab was frozen. */
+const doubtfulSilenceMillis = 20_000;
 
-/** Between half of and the whole of 0.5 s, 1 s, 2 s ... 20 s. */
-export const retryDelay = (attempt: number, random: number): number => {
-  const whole = Math.min(longestRetryMillis, firstRetryMillis * 2 ** Math.min(attempt - 1, 10));
+/** Between half of and the whole of 0.5 s, 1 s, 2 s and so on: to 3 s while somebody may look, else to 20 s. */
+export const retryDelay = (attempt: number, random: number, isVisible: boolean): number => {
+  const longest = isVisible ? longestRetryMillis.visible : longestRetryMillis.hidden;
+  const whole = Math.min(longest, firstRetryMillis * 2 ** Math.min(attempt - 1, 10));
   return Math.round(whole / 2 + (whole / 2) * random);
 };
 
@@ -101,7 +115,17 @@ export const followEvents = (
   let attempt = 0;
   let ended = false;
   let after: number | undefined;
+  let triedAt = 0;
+  let heardAt = Number.NEGATIVE_INFINITY;
+  /** When the next try is due; undefined while a connection is open or opening. */
+  let dueAt: number | undefined;
 
+  const connectAfter = (millis: number): void => {
+    cancelTimer();
+    if (millis <= 0) return connect();
+    dueAt = surroundings.now() + millis;
+    cancelTimer = surroundings.after(millis, connect);
+  };
   const watch = (): void => {
     cancelTimer();
     cancelTimer = surroundings.after(silenceMillis, retry);
@@ -110,26 +134,33 @@ export const followEvents = (
     if (attempt > 0 || after === undefined)
       onFrame({ kind: "connection", state: { phase: "live" } });
     attempt = 0;
+    heardAt = surroundings.now();
     watch();
+  };
+  const tryAgainAfter = (retryInMillis: number): void => {
+    connection?.close();
+    attempt += 1;
+    onFrame({ kind: "connection", state: { phase: "retrying", attempt, retryInMillis } });
+    connectAfter(retryInMillis);
   };
   const retry = (): void => {
     if (ended) return;
-    connection?.close();
-    cancelTimer();
-    attempt += 1;
-    const retryInMillis = retryDelay(attempt, surroundings.random());
-    onFrame({ kind: "connection", state: { phase: "retrying", attempt, retryInMillis } });
-    cancelTimer = surroundings.after(retryInMillis, connect);
+    tryAgainAfter(retryDelay(attempt + 1, surroundings.random(), surroundings.isVisible()));
   };
-  // After half a minute without network the next try may be 20 s away: too long for whoever looks at it (C064).
-  const stopListening = surroundings.onNetwork(() => {
-    if (attempt === 0) return;
-    connection?.close();
-    cancelTimer();
-    connect();
+  const stopListening = surroundings.onSign(() => {
+    const now = surroundings.now();
+    if (dueAt !== undefined) {
+      connectAfter(Math.min(dueAt, triedAt + leastBetweenTriesMillis) - now);
+      return;
+    }
+    const isOpening = heardAt < triedAt;
+    const quietMillis = now - (isOpening ? triedAt : heardAt);
+    if (quietMillis >= (isOpening ? openingMillis : doubtfulSilenceMillis)) tryAgainAfter(0);
   });
   const connect = (): void => {
     if (ended) return;
+    dueAt = undefined;
+    triedAt = surroundings.now();
     const from = Math.max(after ?? 0, cursor());
     // Each connection is a new EventSource: its own retry knows neither jitter nor silence.
     const opened = surroundings.open(`/api/v1/events?after=${from}`);
@@ -152,6 +183,7 @@ export const followEvents = (
       current(() => {
         onFrame({ kind: "connection", state: { phase: "live" } });
         attempt = 0;
+        heardAt = surroundings.now();
         watch();
       }),
     );

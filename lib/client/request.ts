@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly randomId: () => string;
   /** An answer to a GET of this path that was asked for before, at most once. */
   readonly early?: (path: string) => EarlyRead | undefined;
+  /** Told of every request that was answered with what it asked for. */
+  readonly onSuccess?: () => void;
 }
 
 /** A success: the decoded value, and the text it was read from where exact numbers matter. */
@@ -129,6 +131,7 @@ export const request = async <S extends Schema.ConstraintDecoder<unknown>>(
       message: `The answer to ${method} ${options.path} is not what this console expects: ${firstLine(String(decoded.failure))}`,
     });
   }
+  surroundings.onSuccess?.();
   const serverTime = serverTimeOf(body);
   if (serverTime !== undefined)
     surroundings.clock.observe(serverTime, sentAt, receivedAt ?? surroundings.now());

@@ -82,6 +82,51 @@ describe("one event connection per browser", () => {
     assert.isTrue(second.opened[0]?.closed, "two connections would be one too many");
   });
 
+  it("[C064] a leading tab that nobody looks at hurries for a tab that somebody looks at, and only then", async () => {
+    const gaps = async (isFollowed: boolean): Promise<number> => {
+      const tabs = makeTabs();
+      const leader = openTab(tabs);
+      leader.hide();
+      const follower = isFollowed ? openTab(tabs) : undefined;
+      await turn();
+      leader.opened[0]?.fire("open");
+      leader.opened[0]?.fire("error");
+      for (let tick = 0; tick < 600; tick += 1) {
+        leader.pass(100);
+        follower?.pass(100);
+        const last = leader.opened.at(-1);
+        if (last?.closed === false) last.fire("error");
+      }
+      assert.strictEqual(follower?.opened.length ?? 0, 0);
+      const times = leader.opened.map(({ at }) => at);
+      return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));
+    };
+    assert.isAtMost(await gaps(true), 3_100);
+    assert.isAbove(await gaps(false), 10_000);
+  });
+
+  it("[C064] a sign that another tab sees is one for the leading tab", async () => {
+    const tabs = makeTabs();
+    const leader = openTab(tabs);
+    const follower = openTab(tabs);
+    leader.hide();
+    await turn();
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      leader.opened.at(-1)?.fire("error");
+      leader.pass(20_000);
+    }
+    leader.opened.at(-1)?.fire("error");
+    const tried = leader.opened.length;
+    follower.giveSign();
+    assert.strictEqual(leader.opened.length, tried + 1);
+    leader.opened.at(-1)?.fire("message", "one", "1");
+    assert.deepStrictEqual(follower.seen, ["one"]);
+    follower.stop();
+    leader.opened.at(-1)?.fire("error");
+    follower.giveSign();
+    assert.strictEqual(leader.opened.length, tried + 1, "a closed tab says nothing more");
+  });
+
   it("[C042] tabs of two operators in one browser never share", async () => {
     const tabs = makeTabs();
     const ann = openTab(tabs, "ann");

@@ -46,26 +46,70 @@ describe("event stream", () => {
     assert.strictEqual(browser.opened.length, 2);
   });
 
-  it("waits longer with each failed attempt, at most 20 s, never all at the same moment", () => {
-    const waits = Array.from({ length: 12 }, (_, attempt) => retryDelay(attempt + 1, 0.999));
-    assert.deepStrictEqual(
-      [...waits].toSorted((a, b) => a - b),
-      waits,
-    );
-    assert.isAtMost(Math.max(...waits), 20_000);
-    assert.isBelow(retryDelay(6, 0), retryDelay(6, 0.9));
-    assert.isAtLeast(retryDelay(1, 0), 250);
+  it("[C064] waits longer with each failed attempt, never all at the same moment: at most 3 s while somebody may look, else 20 s", () => {
+    for (const [isVisible, longest] of [
+      [true, 3_000],
+      [false, 20_000],
+    ] as const) {
+      const waits = Array.from({ length: 12 }, (_, attempt) =>
+        retryDelay(attempt + 1, 0.999, isVisible),
+      );
+      assert.deepStrictEqual(
+        [...waits].toSorted((a, b) => a - b),
+        waits,
+      );
+      assert.isAtMost(Math.max(...waits), longest);
+      assert.isAbove(Math.max(...waits), longest * 0.9);
+      assert.isAtMost(retryDelay(9, 0, isVisible), longest / 2);
+      assert.isAtMost(retryDelay(1, 0.999, isVisible), 500);
+      assert.isAtLeast(retryDelay(1, 0, isVisible), 250);
+    }
   });
 
-  it("[C064] when the browser finds its network again it connects at once, whatever it still had to wait", () => {
+  it("[C064] of a thousand browsers that lost one server all are back within 3 s of its return, at no moment many at once", () => {
+    // A small generator with a fixed seed, so that chance is the same in every run.
+    let seed = 7;
+    const random = (): number => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    const awayMillis = 10_000;
+    const back = Array.from({ length: 1_000 }, () => {
+      const browser = makeBrowser(random);
+      followEvents(
+        browser.surroundings,
+        () => 0,
+        () => {},
+      );
+      browser.opened[0]?.fire("open");
+      browser.opened[0]?.fire("error");
+      for (;;) {
+        browser.pass(10);
+        const last = browser.opened.at(-1);
+        if (browser.opened.length === 1 || last === undefined || last.closed) continue;
+        if (last.at >= awayMillis) return last.at - awayMillis;
+        last.fire("error");
+      }
+    });
+    assert.isAtMost(Math.max(...back), 3_010);
+    const perTenth = new Map<number, number>();
+    for (const millis of back) {
+      const tenth = Math.floor(millis / 100);
+      perTenth.set(tenth, (perTenth.get(tenth) ?? 0) + 1);
+    }
+    assert.isAtMost(Math.max(...perTenth.values()), 80);
+  });
+
+  it("[C064] at a sign that the server may be reached it connects at once, whatever it still had to wait", () => {
     const browser = makeBrowser();
+    browser.hide();
     const stop = followEvents(
       browser.surroundings,
       () => 7,
       (frame) => browser.frames.push(frame),
     );
     browser.opened[0]?.fire("open");
-    browser.findNetwork();
+    browser.giveSign();
     assert.strictEqual(browser.opened.length, 1, "a connection that lives is left alone");
     for (let attempt = 0; attempt < 8; attempt += 1) {
       browser.opened.at(-1)?.fire("error");
@@ -73,16 +117,61 @@ describe("event stream", () => {
     }
     browser.opened.at(-1)?.fire("error");
     const tried = browser.opened.length;
-    browser.findNetwork();
+    browser.giveSign();
     assert.strictEqual(browser.opened.length, tried + 1);
+    browser.giveSign();
+    assert.strictEqual(browser.opened.length, tried + 1, "a try that has just begun is left alone");
     browser.opened.at(-1)?.fire("open");
     assert.strictEqual(phases(browser.frames).at(-1), "live");
     browser.pass(30_000);
     assert.strictEqual(browser.opened.length, tried + 1, "the wait that was cut short is over");
     browser.opened.at(-1)?.fire("error");
     stop();
-    browser.findNetwork();
+    browser.giveSign();
     assert.strictEqual(browser.opened.length, tried + 1);
+  });
+
+  it("[C064] signs without end make two tries a second at most: a stream may be refused while all else is answered", () => {
+    const browser = makeBrowser();
+    followEvents(
+      browser.surroundings,
+      () => 0,
+      (frame) => browser.frames.push(frame),
+    );
+    for (let tick = 0; tick < 1_000; tick += 1) {
+      const last = browser.opened.at(-1);
+      if (last?.closed === false) last.fire("error");
+      browser.giveSign();
+      browser.pass(10);
+    }
+    assert.isAtMost(browser.opened.length, 21);
+    assert.isAtLeast(browser.opened.length, 18);
+  });
+
+  it("[C064] at a sign a line without a heartbeat for 20 s is taken for dead, and so is a try without an answer for 10 s", () => {
+    const browser = makeBrowser();
+    followEvents(
+      browser.surroundings,
+      () => 0,
+      (frame) => browser.frames.push(frame),
+    );
+    browser.opened[0]?.fire("open");
+    browser.pass(19_000);
+    browser.giveSign();
+    assert.strictEqual(browser.opened.length, 1);
+    browser.pass(1_000);
+    browser.giveSign();
+    assert.strictEqual(browser.opened.length, 2);
+    assert.isTrue(browser.opened[0]?.closed);
+    assert.strictEqual(phases(browser.frames).at(-1), "retrying", "what is shown may be old");
+    browser.pass(9_000);
+    browser.giveSign();
+    assert.strictEqual(browser.opened.length, 2);
+    browser.pass(1_000);
+    browser.giveSign();
+    assert.strictEqual(browser.opened.length, 3);
+    browser.opened[2]?.fire("open");
+    assert.strictEqual(phases(browser.frames).at(-1), "live");
   });
 
   it("[C064] a reset is handed on and the connection goes on from the end that it names", () => {

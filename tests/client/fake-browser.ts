@@ -3,12 +3,18 @@ import type { EventConnection, StreamFrame } from "#lib/client/event-stream.ts";
 import type { SharedBrowser } from "#lib/client/event-leader.ts";
 import { makeServerClock } from "#lib/client/server-clock.ts";
 
-/** A browser in which time moves only when told. */
-export const makeBrowser = () => {
+/**
+ * A browser in which time moves only when told.
+ *
+ * @param random what it gives for chance; always the middle unless told
+ */
+export const makeBrowser = (random: () => number = () => 0.5) => {
   let now = 0;
+  let visible = true;
   const timers: Array<{ readonly at: number; readonly run: () => void; live: boolean }> = [];
   const opened: Array<{
     readonly url: string;
+    readonly at: number;
     closed: boolean;
     readonly fire: (type: string, data?: string, id?: string) => void;
   }> = [];
@@ -19,7 +25,7 @@ export const makeBrowser = () => {
     frames,
     surroundings: {
       now: () => now,
-      random: () => 0.5,
+      random,
       clock: makeServerClock(() => now),
       after: (millis: number, run: () => void) => {
         const timer = { at: now + millis, run, live: true };
@@ -28,7 +34,8 @@ export const makeBrowser = () => {
           timer.live = false;
         };
       },
-      onNetwork: (run: () => void) => {
+      isVisible: () => visible,
+      onSign: (run: () => void) => {
         listeners.add(run);
         return () => void listeners.delete(run);
       },
@@ -36,6 +43,7 @@ export const makeBrowser = () => {
         const heard = new Map<string, (event: { data?: unknown; lastEventId?: string }) => void>();
         const connection = {
           url,
+          at: now,
           closed: false,
           fire: (type: string, data?: string, id = "") =>
             heard.get(type)?.({ ...(data === undefined ? {} : { data }), lastEventId: id }),
@@ -49,8 +57,12 @@ export const makeBrowser = () => {
         };
       },
     },
-    findNetwork: () => {
+    /** A sign that the server may be reached now. */
+    giveSign: () => {
       for (const listener of listeners) listener();
+    },
+    hide: () => {
+      visible = false;
     },
     pass: (millis: number) => {
       const until = now + millis;
