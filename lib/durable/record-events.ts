@@ -29,15 +29,20 @@ const headOf = (text: string, length: number): string => {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 };
 
+/** A `CutValue` in the place of a value of so many bytes whose canonical text begins like this. */
+export const cutOf = (beginning: string, originalBytes: number) => ({
+  cut: true,
+  originalBytes,
+  head: headOf(beginning, cutHeadLength),
+});
+
 /** The value itself, or a `CutValue` that tells its size and its beginning when it has more than `maxBytes`. */
 export const cutLongValue = (value: Json, maxBytes: number): Json => {
   const text = canonicalJson(value);
   // No character is less than a byte: short text, which most is, need not be measured.
   if (text.length * 3 <= maxBytes) return value;
   const originalBytes = utf8ByteLength(text);
-  return originalBytes <= maxBytes
-    ? value
-    : { cut: true, originalBytes, head: headOf(text, cutHeadLength) };
+  return originalBytes <= maxBytes ? value : cutOf(text, originalBytes);
 };
 
 /** What an event carries of a value. */

@@ -4,12 +4,13 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { ApprovalRequestContent } from "#lib/contract/approval.ts";
 import { type ApprovalRequestId, Digest, EpochMillis, type TenantId } from "#lib/contract/ids.ts";
-import { Actor, RunRecord } from "#lib/contract/records.ts";
+import { Actor } from "#lib/contract/records.ts";
 import { ApprovalListItem, ApprovalLooker, ApproverView } from "#lib/contract/approval-views.ts";
 import { approvalListColumns } from "./list-approvals.ts";
 import { millis } from "./columns.ts";
 import { notFound } from "./require-run.ts";
 import { callColumns, CallRow } from "./run-rows.ts";
+import { decodeShown, shownColumns } from "./shown-records.ts";
 import { decodeRows } from "./snapshot.ts";
 
 export const ApprovalRow = Schema.Struct({
@@ -77,13 +78,11 @@ export const readBatch = (tenantId: TenantId, row: ApprovalRow) =>
       ORDER BY t.call_index`),
   );
 
-const EndRow = Schema.Struct({ record: Schema.fromJsonString(RunRecord) });
-
 /** The records that say what really ran: the call's prepared and settled ones. */
 export const readExecution = (tenantId: TenantId, row: ApprovalRow) =>
   Effect.flatMap(SqlClient, (sql) =>
-    decodeRows(EndRow)(sql`
-      SELECT j.body AS record FROM tool_calls t JOIN journal_records j
+    decodeShown(tenantId)(sql`
+      SELECT ${sql.literal(shownColumns)} FROM tool_calls t JOIN journal_records j
         ON j.tenant_id = t.tenant_id AND j.thread_id = t.thread_id
         AND j.sequence IN (t.prepared_sequence, t.settled_sequence)
       WHERE t.tenant_id = ${tenantId} AND t.run_id = ${row.runId} AND t.turn = ${row.turn}

@@ -9,7 +9,8 @@ import type {
   TurnView,
 } from "#lib/contract/run-views.ts";
 import { boundTurns, boundValue } from "./bound-turns.ts";
-import type { AbortRow, CallRow, RecordRow, RunRow } from "./run-rows.ts";
+import type { AbortRow, CallRow, RunRow } from "./run-rows.ts";
+import type { RecordRow } from "./shown-records.ts";
 
 export interface RunEvidence {
   readonly run: RunRow;

@@ -1,10 +1,10 @@
 /** Long values in a run's page are cut, with what is missing said; the whole of each is behind its own route. */
 import type { Json } from "#lib/contract/json/json.ts";
 import type { TurnView } from "#lib/contract/run-views.ts";
-import { cutLongValue } from "#lib/durable/record-events.ts";
+import { cutHeadLength, cutLongValue } from "#lib/durable/record-events.ts";
 
 /** A value of more bytes is cut in a run's page. Results are bounded to 50 KiB by default: they come whole. */
-const maxValueBytes = 65_536;
+export const maxValueBytes = 65_536;
 /** All values of an answer together; past it each is cut much shorter. */
 const maxBodyBytes = 4 * 1024 * 1024;
 const crowdedValueBytes = 2_048;
@@ -30,8 +30,21 @@ const bodyBytes = (turns: ReadonlyArray<TurnView>): number =>
     0,
   );
 
+/** A value that says it was cut: cut again, it would tell the size of what is left of it. */
+const isCut = (value: Json): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  "head" in value &&
+  Object.keys(value).length === 3 &&
+  "cut" in value &&
+  value.cut === true &&
+  "originalBytes" in value &&
+  Number.isInteger(value.originalBytes) &&
+  typeof value.head === "string" &&
+  value.head.length <= cutHeadLength;
+
 const cutTurns = (turns: ReadonlyArray<TurnView>, most: number): ReadonlyArray<TurnView> => {
-  const cut = (value: Json): Json => cutLongValue(value, most);
+  const cut = (value: Json): Json => (isCut(value) ? value : cutLongValue(value, most));
   const body = <
     Call extends Pick<
       TurnView["calls"][number],

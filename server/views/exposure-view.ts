@@ -4,29 +4,27 @@ import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import type { ExposureSnapshot } from "#lib/contract/exposure.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
-import { RunRecord } from "#lib/contract/records.ts";
 import type { ExposureExplanation, ExposureView } from "#lib/contract/run-views.ts";
 import { explainExposure } from "#lib/exposure/explain.ts";
 import { AgentCatalogue } from "./AgentCatalogue.ts";
 import { notFound, requireRun } from "./require-run.ts";
 import { requireWholeLog } from "./records-then.ts";
+import { decodeShown, shownColumns } from "./shown-records.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
-
-const Row = Schema.Struct({ turn: Schema.Int, record: Schema.fromJsonString(RunRecord) });
 
 /** The snapshots of the turn and of the one before it, by turn. */
 const readSnapshots = (tenantId: TenantId, runId: RunId, turn: number) =>
   Effect.flatMap(SqlClient, (sql) =>
-    decodeRows(Row)(sql`
-      SELECT t.turn, j.body AS record FROM turns t JOIN journal_records j
+    decodeShown(tenantId)(sql`
+      SELECT ${sql.literal(shownColumns)} FROM turns t JOIN journal_records j
         ON j.tenant_id = t.tenant_id AND j.thread_id = t.thread_id AND j.sequence = t.record_sequence
       WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn IN (${turn}, ${turn - 1})`),
   ).pipe(
     Effect.map(
       (rows) =>
         new Map(
-          rows.flatMap(({ turn: at, record }): Array<[number, ExposureSnapshot]> =>
-            record._tag === "TurnRecorded" ? [[at, record.exposure]] : [],
+          rows.flatMap(({ record }): Array<[number, ExposureSnapshot]> =>
+            record._tag === "TurnRecorded" ? [[record.turn, record.exposure]] : [],
           ),
         ),
     ),

@@ -11,11 +11,12 @@ import {
   ToolCallId,
   UnknownId,
 } from "#lib/contract/ids.ts";
-import { Actor, RunRecord } from "#lib/contract/records.ts";
+import { Actor } from "#lib/contract/records.ts";
 import { CallState, ExecutionClass, FailureHandling, FailureMode } from "#lib/contract/status.ts";
 import { RunListItem } from "#lib/contract/run-views.ts";
 import { millis, runListColumns } from "./columns.ts";
 import { notFound } from "./require-run.ts";
+import { decodeShown, shownColumns } from "./shown-records.ts";
 import { decodeRows } from "./snapshot.ts";
 
 export const RunRow = Schema.Struct({
@@ -112,12 +113,6 @@ export const readCalls = (tenantId: TenantId, runId: RunId, from: number, to?: n
       ORDER BY t.turn, t.call_index`),
   );
 
-export const RecordRow = Schema.Struct({
-  recordedAt: EpochMillis,
-  record: Schema.fromJsonString(RunRecord),
-});
-export type RecordRow = typeof RecordRow.Type;
-
 /** Kinds of the run as a whole, and of its turns; the others are behind its records. */
 const runKinds = ["RunOpened", "AttemptStarted", "RunSuspended", "RunSettled"] as const;
 const turnKinds = ["TurnRecorded", "InnerCallDeclared", "StepRecorded", "ToolCallSettled"] as const;
@@ -125,9 +120,8 @@ const turnKinds = ["TurnRecorded", "InnerCallDeclared", "StepRecorded", "ToolCal
 /** Records that a run's page shows: of the run as a whole all, of its turns those from a sequence on. */
 export const readShownRecords = (tenantId: TenantId, runId: RunId, turnsFrom: number) =>
   Effect.flatMap(SqlClient, (sql) =>
-    decodeRows(RecordRow)(sql`
-      SELECT ${sql.literal(millis("j.recorded_at"))} AS "recordedAt", j.body AS record
-      FROM journal_records j
+    decodeShown(tenantId)(sql`
+      SELECT ${sql.literal(shownColumns)} FROM journal_records j
       WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId}
         AND (j.kind IN ${sql.in(runKinds)} OR (j.kind IN ${sql.in(turnKinds)} AND j.sequence >= ${turnsFrom}::float8::bigint))
       ORDER BY j.sequence`),
@@ -136,9 +130,8 @@ export const readShownRecords = (tenantId: TenantId, runId: RunId, turnsFrom: nu
 /** Records of turns only, from a sequence on and before another. */
 export const readTurnRecords = (tenantId: TenantId, runId: RunId, from: number, before: number) =>
   Effect.flatMap(SqlClient, (sql) =>
-    decodeRows(RecordRow)(sql`
-      SELECT ${sql.literal(millis("j.recorded_at"))} AS "recordedAt", j.body AS record
-      FROM journal_records j
+    decodeShown(tenantId)(sql`
+      SELECT ${sql.literal(shownColumns)} FROM journal_records j
       WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.kind IN ${sql.in(turnKinds)}
         AND j.sequence >= ${from}::float8::bigint AND j.sequence < ${before}::float8::bigint
       ORDER BY j.sequence`),

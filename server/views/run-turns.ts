@@ -3,15 +3,17 @@ import * as Effect from "effect/Effect";
 import * as Schema from "effect/Schema";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import { type CallBody, type RunTurns, turnsPerRead } from "#lib/contract/http/run-parts.ts";
-import type { RunId, TenantId, ToolCallId } from "#lib/contract/ids.ts";
+import { type RunId, type TenantId, ThreadId, type ToolCallId } from "#lib/contract/ids.ts";
+import type { Json } from "#lib/contract/json/json.ts";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import { sha256Hex } from "#lib/contract/json/digest.ts";
 import { utf8ByteLength } from "#lib/contract/json/utf8.ts";
-import { type KeptResult, RunRecord } from "#lib/contract/records.ts";
+import type { KeptResult, RunRecord } from "#lib/contract/records.ts";
 import { notFound } from "#lib/durable/not-found.ts";
 import { turnViews } from "./assemble-run.ts";
 import { requireRun } from "./require-run.ts";
 import { readCalls, readTurnRecords } from "./run-rows.ts";
+import { readRecordInParts } from "./shown-records.ts";
 import { decodeRows, inSnapshot, newest } from "./snapshot.ts";
 
 const Bounds = Schema.Struct({ turn: Schema.Int, sequence: Schema.Int });
@@ -57,7 +59,21 @@ export const readRunTurns = Effect.fn("views.readRunTurns")(function* (
   );
 });
 
-const BodyRow = Schema.Struct({ record: Schema.fromJsonString(RunRecord) });
+const BodyPlace = Schema.Struct({ threadId: ThreadId, sequence: Schema.NullOr(Schema.Int) });
+
+/** Where the record of a call holds one of its values, and that value, which may be cut. */
+const valueOf = (
+  record: RunRecord,
+  callId: ToolCallId,
+  body: Exclude<CallBody, "wholeResult">,
+): readonly [value: Json | undefined, path: ReadonlyArray<string | number>] => {
+  if (body === "result")
+    return [record._tag === "ToolCallSettled" ? record.result : undefined, ["result"]];
+  if (record._tag === "InnerCallDeclared") return [record.declared[body], ["declared", body]];
+  const calls = record._tag === "TurnRecorded" ? record.calls : [];
+  const index = calls.findIndex((call) => call.callId === callId);
+  return [calls[index]?.[body], ["calls", index, body]];
+};
 
 const KeptRow = Schema.Struct({ body: Schema.String });
 
@@ -91,26 +107,25 @@ export const readCallBody = Effect.fn("views.readCallBody")(function* (
       yield* requireRun(tenantId, runId);
       const isResult = body === "result" || body === "wholeResult";
       const place = sql.literal(isResult ? "t.settled_sequence" : "t.declared_sequence");
-      const [row] = yield* decodeRows(BodyRow)(sql`
-        SELECT j.body AS record FROM tool_calls t JOIN journal_records j
-          ON j.tenant_id = t.tenant_id AND j.thread_id = t.thread_id AND j.sequence = ${place}
+      const [row] = yield* decodeRows(BodyPlace)(sql`
+        SELECT t.thread_id AS "threadId", ${place}::float8 AS sequence FROM tool_calls t
         WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn = ${turn} AND t.call_id = ${callId}`);
-      const record = row?.record;
-      const declared =
-        record?._tag === "TurnRecorded"
-          ? record.calls.find((call) => call.callId === callId)
-          : record?._tag === "InnerCallDeclared"
-            ? record.declared
-            : undefined;
-      const settled = record?._tag === "ToolCallSettled" ? record : undefined;
-      if (body === "wholeResult" && settled?.kept !== undefined) {
-        const text = yield* readKept(tenantId, runId, settled.kept);
-        return { text, isPart: settled.kept.bytes < settled.originalBytes };
+      const { sequence, threadId } = row ?? {};
+      const found =
+        threadId === undefined || typeof sequence !== "number"
+          ? undefined
+          : yield* readRecordInParts(tenantId, { sequence, threadId });
+      if (found === undefined) return yield* notFound("value of this call");
+      const { record, textAt } = found;
+      const kept = record._tag === "ToolCallSettled" ? record.kept : undefined;
+      if (record._tag === "ToolCallSettled" && body === "wholeResult" && kept !== undefined) {
+        const text = yield* readKept(tenantId, runId, kept);
+        return { text, isPart: kept.bytes < record.originalBytes };
       }
-      const value = isResult ? settled?.result : declared?.[body];
+      const [value, path] = valueOf(record, callId, body === "wholeResult" ? "result" : body);
       return value === undefined
         ? yield* notFound("value of this call")
-        : { text: canonicalJson(value), isPart: false };
+        : { text: textAt(path) ?? canonicalJson(value), isPart: false };
     }),
   );
 });
