@@ -248,6 +248,13 @@ const isAnswered = (call: CallEvidence): boolean =>
   call.decided?.decision === "expired" ||
   call.resolved?.resolution === "completed-with-result";
 
+/** Whoever let a call run again: a person, or by its name the rule that did. */
+const resolverOf = (calls: ReadonlyArray<CallEvidence>): string => {
+  const actors = calls.flatMap(({ resolved }) => (resolved === undefined ? [] : [resolved.actor]));
+  const rule = actors.every(({ kind }) => kind === "policy") ? actors[0] : undefined;
+  return rule?.name ?? "An operator";
+};
+
 /** Names what an attempt found when it started, in the words of the crash table (OP-12). */
 export const explainRecovery = (
   evidence: RunEvidence,
@@ -308,7 +315,7 @@ export const explainRecovery = (
           : next.calls.some((call) => call.resolved !== undefined)
             ? {
                 decision: "apply-resolutions",
-                explanation: `An operator said that a call may run again; ${next.calls.length} call(s) run now.`,
+                explanation: `${resolverOf(next.calls)} said that a call may run again; ${next.calls.length} call(s) run now.`,
               }
             : {
                 decision: "continue-declared-batch",

@@ -1,6 +1,7 @@
 /**
- * Who settles an effect in doubt in place of a person: the tool's reconciler, or
- * the declared rule of its probe. Resolutions carry one of these as their actor.
+ * Who settles an effect in doubt in place of a person: the tool's reconciler, the
+ * declared rule of its probe, or a host about what it did not start. Resolutions
+ * carry one of these as their actor.
  */
 import type { Actor } from "../contract/records.ts";
 
@@ -16,6 +17,15 @@ export const askedProbeActor = (operatorName: string): Actor => ({
   name: `Probe asked by ${operatorName}`,
 });
 
+/** A host that ends promised a call and will not make it. */
+export const stoppingHostActor: Actor = {
+  kind: "policy",
+  id: "stopping-host",
+  name: "Stopping host",
+};
+
+const announcedByRecord = new Set([reconcilerActor.id, probeActor.id, stoppingHostActor.id]);
+
 /** Where the result of a call that was in doubt comes from, by who resolved it. */
 export const sourceOfResolution = (actor: Actor): "resolution" | "reconciler" | "probe" => {
   if (actor.kind !== "policy") return "resolution";
@@ -24,7 +34,7 @@ export const sourceOfResolution = (actor: Actor): "resolution" | "reconciler" | 
 
 /** Whether no transaction but the record's own has announced the resolution. */
 export const isAnnouncedByRecord = (actor: Actor): boolean =>
-  actor.kind === "policy" && (actor.id === reconcilerActor.id || actor.id === probeActor.id);
+  actor.kind === "policy" && announcedByRecord.has(actor.id);
 
 /** Why a probe's answer settled a call, in the words every resolution of that kind carries. */
 export const probeReason = (finding: string): string =>

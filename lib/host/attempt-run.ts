@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect";
 import type * as Scope from "effect/Scope";
 import type * as LanguageModel from "effect/unstable/ai/LanguageModel";
 import { ApprovalPolicy } from "#lib/approval/ApprovalPolicy.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { Journal } from "#lib/durable/Journal.ts";
 import { foldRecords, unrecordedDoubts } from "#lib/durable/run-state.ts";
 import { type Claim, SubmissionLedger } from "#lib/durable/SubmissionLedger.ts";
@@ -19,6 +19,7 @@ import { interpret, type RunEnd } from "#lib/engine/RunLoop.ts";
 import { settlementRecords } from "#lib/engine/settlement-records.ts";
 import type { HostPolicies, RegisteredAgent } from "./AgentRegistry.ts";
 import { type JournalWriter, makeJournalWriter } from "./JournalWriter.ts";
+import { takeBack } from "./take-back.ts";
 
 /** Attempts in a row that ended without progress before the run is given up as poison. */
 export const maxLostAttempts = 8;
@@ -37,8 +38,10 @@ export interface Bell {
 
 /** Lets calls in flight end and keeps new ones from starting once the host is closing; knows an attempt for as long as its scope. */
 export interface Gate {
+  /** @param takeBack the records that say of a promised call that it was never started */
   readonly guard: (
     durability: RunDurability["Service"],
+    takeBack: (promised: RecordOf<"ToolCallPrepared">, now: number) => ReadonlyArray<RunRecord>,
   ) => Effect.Effect<RunDurability["Service"], never, Scope.Scope>;
 }
 
@@ -145,7 +148,12 @@ const runOnce = (
     results: makeResultRoom(agent.definition, stored),
   };
   return interpret(context, stored, deliver).pipe(
-    Effect.provideServiceEffect(RunDurability, gate.guard(writer.durability)),
+    Effect.provideServiceEffect(
+      RunDurability,
+      gate.guard(writer.durability, (promised, now) =>
+        takeBack(claim, writer.records(), promised, now),
+      ),
+    ),
     Effect.scoped,
     // Captured with the host, so that a worker's own surroundings change nothing.
     Effect.provideService(ApprovalPolicy, host.policies.approval),

@@ -2,11 +2,12 @@
  * How a host stops without leaving doubts it could avoid: once it is closing, no
  * call is prepared and no model is asked any more, while calls in flight may
  * still end and be recorded. What does not end in time is in doubt, as after a
- * crash; what never started simply waits for the next owner.
+ * crash; what never started simply waits for the next owner. A promise that is
+ * stored only when the time is over is taken back before the host goes.
  */
 import * as Effect from "effect/Effect";
 import type { RunEvent } from "#lib/contract/events.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import type { RunDurability } from "#lib/engine/RunDurability.ts";
 import type { Gate } from "./attempt-run.ts";
 
@@ -22,9 +23,13 @@ const keyOf = (record: {
   readonly callId: string;
 }): string => JSON.stringify([record.runId, record.turn, record.callId]);
 
+type Promised = RecordOf<"ToolCallPrepared">;
+
+const isPromise = (record: RunRecord): record is Promised => record._tag === "ToolCallPrepared";
+
 /** A call inside one in flight is part of it: held back, it would leave its parent in doubt. */
 const startsCall = (record: RunRecord): boolean =>
-  record._tag === "ToolCallPrepared" && record.parentCallId === undefined;
+  isPromise(record) && record.parentCallId === undefined;
 
 const startsWork = (event: RunEvent): boolean =>
   event._tag === "ModelRequested" ||
@@ -35,7 +40,7 @@ const held = Effect.interruptible(Effect.never);
 
 /** A call is in flight from the moment its promise is on its way: its handler starts as soon as that is kept. */
 const begin = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => {
-  for (const record of records) if (record._tag === "ToolCallPrepared") inFlight.add(keyOf(record));
+  for (const record of records) if (isPromise(record)) inFlight.add(keyOf(record));
 };
 const end = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => {
   for (const record of records)
@@ -43,23 +48,46 @@ const end = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => 
       inFlight.delete(keyOf(record));
 };
 
+/** A call that may run again is in no doubt; where the rest cannot be written either, a person is asked. */
+const takenBack = (
+  durability: RunDurability["Service"],
+  takeBack: Parameters<Gate["guard"]>[1],
+  late: ReadonlyArray<Promised>,
+): Effect.Effect<void> => {
+  const uncertain = late.filter(({ executionClass }) => executionClass === "uncertain");
+  return uncertain.length === 0
+    ? Effect.void
+    : durability.now.pipe(
+        Effect.flatMap((now) =>
+          durability.record(uncertain.flatMap((promised) => takeBack(promised, now))),
+        ),
+        Effect.ignore,
+      );
+};
+
 export const makeDrainGate = (): DrainGate => {
   let closing = false;
+  /** The time of calls in flight is up: whatever is promised now is not started here. */
+  let over = false;
   /** Calls in flight, a set per attempt: what an attempt left behind when it was taken away is no longer waited for. */
   const attempts = new Set<Set<string>>();
   const guardWith = (
     durability: RunDurability["Service"],
+    takeBack: Parameters<Gate["guard"]>[1],
     inFlight: Set<string>,
   ): RunDurability["Service"] => ({
     ...durability,
     record: (records, diagnostics, results) =>
       Effect.suspend(() => {
-        if (closing && records.some(startsCall)) return held;
+        if (closing && records.some(over ? isPromise : startsCall)) return held;
         begin(inFlight, records);
         // A promise that was not kept ends its attempt, and with it what is waited for here.
-        return Effect.tap(durability.record(records, diagnostics, results), () =>
-          Effect.sync(() => end(inFlight, records)),
-        );
+        return Effect.andThen(durability.record(records, diagnostics, results), () => {
+          const late = over ? records.filter(isPromise) : [];
+          if (late.length > 0) return Effect.andThen(takenBack(durability, takeBack, late), held);
+          end(inFlight, records);
+          return Effect.void;
+        }).pipe(Effect.uninterruptible);
       }),
     // Ends calls and never starts one, so a closing host lets it pass.
     recordSoon: (records, diagnostics, results) =>
@@ -69,7 +97,7 @@ export const makeDrainGate = (): DrainGate => {
     emit: (event) =>
       Effect.suspend(() => (closing && startsWork(event) ? held : durability.emit(event))),
   });
-  const guard = (durability: RunDurability["Service"]) =>
+  const guard: Gate["guard"] = (durability, takeBack) =>
     Effect.acquireRelease(
       Effect.sync(() => {
         const inFlight = new Set<string>();
@@ -77,7 +105,7 @@ export const makeDrainGate = (): DrainGate => {
         return inFlight;
       }),
       (inFlight) => Effect.sync(() => attempts.delete(inFlight)),
-    ).pipe(Effect.map((inFlight) => guardWith(durability, inFlight)));
+    ).pipe(Effect.map((inFlight) => guardWith(durability, takeBack, inFlight)));
   const isIdle = () => [...attempts].every((inFlight) => inFlight.size === 0);
   const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
     isIdle() ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),
@@ -88,7 +116,10 @@ export const makeDrainGate = (): DrainGate => {
     close: (millis) =>
       Effect.suspend(() => {
         closing = true;
-        return Effect.asVoid(Effect.timeoutOption(untilIdle, millis));
+        return Effect.timeoutOption(untilIdle, millis).pipe(
+          Effect.andThen(Effect.sync(() => (over = true))),
+          Effect.asVoid,
+        );
       }),
   };
 };

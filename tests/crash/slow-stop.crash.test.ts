@@ -11,6 +11,7 @@ import type { RunRecordKind } from "#lib/contract/records.ts";
 import { makeTestDatabase, type TestDatabase } from "#tests/support/postgres.ts";
 import type { Script } from "./fleet/agent.ts";
 import { bundleFleetHost, freePorts, type Host, startHost, untilReady } from "./fleet/hosts.ts";
+import { checkInvariants } from "./fleet/invariants.ts";
 import { type Provider, startProvider } from "./fleet/provider.ts";
 import { openStore, type Store } from "./fleet/store.ts";
 import { until } from "./fleet/until.ts";
@@ -114,13 +115,15 @@ const appends = [
   { kind: "ToolCallSettled", millis: drainMillis + 1_000 },
   // The call is promised and has not started: it belongs to what a stopping host waits for.
   { kind: "ToolCallPrepared", millis: 500 },
+  // Promised too late to be started: the host takes the promise back before it goes.
+  { kind: "ToolCallPrepared", millis: drainMillis + 1_000 },
   { kind: "TurnRecorded", millis: drainMillis + 1_000 },
   { kind: "RunSettled", millis: drainMillis + 1_000 },
 ] as const;
 
 describe("SIGTERM while PostgreSQL is slow", () => {
   for (const { kind, millis } of appends)
-    it(`[DU-04][DU-10][PG-03] at the append of ${kind}: it is written before the host is gone, nothing is in doubt, and the next start completes the run with each effect once`, async () => {
+    it(`[DU-04][DU-10][PG-03] at the append of ${kind} for ${millis} ms: it is written before the host is gone, nothing is in doubt, and the next start completes the run with each effect once`, async () => {
       const first = await launch();
       const release = await holdAppendsOf(kind);
       const { runId } = await store.submit(charging, "slow");
@@ -152,5 +155,7 @@ describe("SIGTERM while PostgreSQL is slow", () => {
       assert.strictEqual(provider.effects.length, 2);
       assert.strictEqual(new Set(provider.effects.map(({ key }) => key)).size, 2);
       assert.deepStrictEqual(second.refused(), []);
+      const { findings } = await checkInvariants(store, provider, false);
+      assert.deepStrictEqual(findings, []);
     }, 120_000);
 });

@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
-import { Digest, RunId, ToolCallId } from "#lib/contract/ids.ts";
-import type { RunRecord } from "#lib/contract/records.ts";
+import { Digest, RunId, TenantId, ToolCallId } from "#lib/contract/ids.ts";
+import type { RecordOf, RunRecord } from "#lib/contract/records.ts";
 import { RunDurability } from "#lib/engine/RunDurability.ts";
 import { makeDrainGate } from "#lib/host/drain-gate.ts";
+import { takeBack } from "#lib/host/take-back.ts";
 
 const call = {
   runId: RunId.make("run-1"),
@@ -12,7 +13,7 @@ const call = {
   callId: ToolCallId.make("call-1"),
   toolName: "charge",
 };
-const prepared: RunRecord = {
+const prepared: RecordOf<"ToolCallPrepared"> = {
   ...call,
   _tag: "ToolCallPrepared",
   executionClass: "uncertain",
@@ -30,6 +31,8 @@ const settled: RunRecord = {
   source: "handler",
   endedAt: 1,
 };
+
+const run = { tenantId: TenantId.make("acme"), runId: call.runId };
 
 const makeHostOn = Effect.fnUntraced(function* (before: Effect.Effect<void>) {
   const seen: Array<string> = [];
@@ -49,6 +52,7 @@ const makeHostOn = Effect.fnUntraced(function* (before: Effect.Effect<void>) {
       postponesPassing: true,
       now: Effect.succeed(0),
     }),
+    (promised, now) => takeBack(run, [promised], promised, now),
   );
   return { seen, gate, durability };
 });
@@ -124,6 +128,43 @@ describe("a host that stops", () => {
       assert.isDefined(closing.pollUnsafe());
       assert.deepStrictEqual(seen, ["ToolCallPrepared", "ToolCallSettled"]);
     }),
+  );
+
+  it.effect(
+    "[DU-04] takes a promise back that is stored after its time, and never starts the call; one that may run again needs no word",
+    () =>
+      Effect.gen(function* () {
+        const { seen, gate, durability } = yield* makeHostOn(Effect.sleep("2 seconds"));
+        const promise = (more: Partial<RecordOf<"ToolCallPrepared">>) =>
+          durability
+            .record([{ ...prepared, ...more }])
+            .pipe(
+              Effect.andThen(Effect.sync(() => void seen.push("started"))),
+              Effect.uninterruptible,
+              Effect.forkChild,
+            );
+        const uncertain = yield* promise({});
+        const idempotent = yield* promise({
+          callId: ToolCallId.make("call-2"),
+          executionClass: "idempotent",
+        });
+        yield* TestClock.adjust("1 millis");
+        const closing = yield* Effect.forkChild(gate.close(1_500));
+        yield* TestClock.adjust("1500 millis");
+        assert.isDefined(closing.pollUnsafe());
+        // A call inside another is as late as any now.
+        const inner = yield* promise({ parentCallId: call.callId });
+        yield* TestClock.adjust("10 seconds");
+        const stored = [
+          "ToolCallPrepared",
+          "ToolCallPrepared",
+          "ToolCallUnknown",
+          "UnknownResolved",
+        ];
+        assert.deepStrictEqual(seen, stored);
+        for (const fiber of [uncertain, idempotent, inner]) yield* Fiber.interrupt(fiber);
+        assert.deepStrictEqual(seen, stored);
+      }),
   );
 
   it.effect("does not wait for what an attempt left behind that was taken away", () =>
