@@ -3,10 +3,30 @@
  * event carries and what never changes once it is there (whole values, digests, epochs) is taken from
  * today's rows, for the calls that existed then. Pure.
  */
+import * as Schema from "effect/Schema";
 import { applyToRun } from "#lib/client/apply-run-event.ts";
 import { freshSnapshot } from "#lib/client/run-snapshot.ts";
 import type { LoggedEvent } from "#lib/contract/events.ts";
 import type { InnerCallView, RunDetail, ToolCallView, TurnView } from "#lib/contract/run-views.ts";
+
+/** Turns whose own events are not among those that are folded. */
+export const TurnsBefore = Schema.Struct({
+  /** How many, and the number of the newest. */
+  turns: Schema.Int,
+  newest: Schema.Int,
+  calls: Schema.Int,
+  inputTokens: Schema.Int,
+  outputTokens: Schema.Int,
+});
+export type TurnsBefore = typeof TurnsBefore.Type;
+
+export const noTurnsBefore: TurnsBefore = {
+  turns: 0,
+  newest: 0,
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+};
 
 /** Nothing of the run has happened yet, but that it was submitted. */
 const untouched = ({ callAsText: _later, ...today }: RunDetail): RunDetail => ({
@@ -34,9 +54,25 @@ const untouched = ({ callAsText: _later, ...today }: RunDetail): RunDetail => ({
   asOf: 0,
 });
 
-/** The run after the last of `events`, which are its first ones, in order. */
-export const foldMoment = (today: RunDetail, events: ReadonlyArray<LoggedEvent>): RunDetail =>
-  events.reduce(applyToRun, freshSnapshot(untouched(today))).detail;
+/**
+ * The run after the last of `events`, in order: all up to then, or those of the run as a whole and of the
+ * turns that are not `before`.
+ */
+export const foldMoment = (
+  today: RunDetail,
+  events: ReadonlyArray<LoggedEvent>,
+  before: TurnsBefore = noTurnsBefore,
+): RunDetail =>
+  events.reduce(
+    applyToRun,
+    freshSnapshot({
+      ...untouched(today),
+      turns: before.newest,
+      toolCalls: before.calls,
+      inputTokens: before.inputTokens,
+      outputTokens: before.outputTokens,
+    }),
+  ).detail;
 
 const withStored = <Call extends InnerCallView>(then: Call, now: InnerCallView | undefined): Call =>
   now === undefined
@@ -60,6 +96,7 @@ export const withStoredFacts = (
   folded: RunDetail,
   turns: ReadonlyArray<TurnView>,
   today: RunDetail,
+  before: TurnsBefore = noTurnsBefore,
 ): RunDetail => {
   const stored = new Map(turns.map((turn) => [turn.turn, callsById(turn.calls)]));
   const epochs = new Map(today.attempts.map(({ attempt, epoch }) => [attempt, epoch]));
@@ -74,8 +111,8 @@ export const withStoredFacts = (
       epoch: epochs.get(attempt.attempt) ?? attempt.epoch,
     })),
     earlier: {
-      turns: earlier.length,
-      calls: earlier.reduce((sum, turn) => sum + turn.calls.length, 0),
+      turns: before.turns + earlier.length,
+      calls: earlier.reduce((sum, turn) => sum + turn.calls.length, before.calls),
     },
     turnViews: folded.turnViews.slice(earlier.length).map((turn) => ({
       ...turn,

@@ -8,6 +8,27 @@ import { readWindow } from "./run-window.ts";
 import { inSnapshot, newest } from "./snapshot.ts";
 
 /**
+ * The run as a whole, without its turns: what of a run's page no event tells. In the caller's snapshot;
+ * `NotFound` for a missing or foreign run.
+ */
+export const readRunFrame = Effect.fnUntraced(function* (tenantId: TenantId, runId: RunId) {
+  const run = yield* readRun(tenantId, runId);
+  const records = yield* readShownRecords(tenantId, runId, Number.MAX_SAFE_INTEGER);
+  const { last, now } = yield* newest(tenantId);
+  return assembleRun({
+    run,
+    records,
+    abort: null,
+    calls: [],
+    earlier: { turns: 0, calls: 0 },
+    opening: [],
+    policy: yield* (yield* AgentCatalogue).policyOf(run.agentId),
+    asOf: last,
+    serverTime: now,
+  });
+});
+
+/**
  * What a run's page opens with, of one moment: the run and its newest turns (`run-window.ts`).
  * `NotFound` for a missing or foreign run.
  */

@@ -38,10 +38,6 @@ export const turnsBetween = Effect.fnUntraced(function* (
   return turnViews(yield* readTurnRecords(tenantId, runId, from.sequence, end), calls);
 });
 
-/** The turns from `first` to `last`, both included. */
-export const readTurnRange = (tenantId: TenantId, runId: RunId, first: number, last: number) =>
-  inSnapshot(tenantId, turnsBetween(tenantId, runId, first, last));
-
 /** Ten turns from `first` on, in order; fewer at the end. */
 export const readRunTurns = Effect.fn("views.readRunTurns")(function* (
   tenantId: TenantId,

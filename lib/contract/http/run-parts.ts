@@ -59,7 +59,7 @@ export const RunMoment = Schema.Struct({
 });
 export type RunMoment = typeof RunMoment.Type;
 
-/** Events of one run that a look at its past goes through at most. */
+/** Events of one run that a look at its past folds at most: of its newest turns, and about the run as a whole. */
 export const momentEvents = 100_000;
 
 /**
