@@ -13,6 +13,7 @@ import type { ExecutionClass, FailureHandling } from "#lib/contract/status.ts";
 import type { CallBody } from "#lib/contract/http/run-parts.ts";
 import type { StepView, ToolCallView } from "#lib/contract/run-views.ts";
 import { DiscoveryResult } from "./discovery-result.tsx";
+import { Doubt } from "./doubt.tsx";
 import { usePast } from "./past.tsx";
 import { StoredValue } from "./stored-value.tsx";
 
@@ -111,6 +112,11 @@ export function CallDetail({
             {call.failureHandling === null
               ? ""
               : `; this failure was ${handlingText[call.failureHandling]}`}
+          </Fact>
+        )}
+        {call.doubt === undefined || call.state === "unknown" ? null : (
+          <Fact name="Doubt">
+            <Doubt doubt={call.doubt} />
           </Fact>
         )}
         <Fact name="Times">
@@ -261,6 +267,9 @@ const link = "text-active underline underline-offset-2";
 function Links({ call }: { call: ToolCallView }) {
   const isPast = usePast();
   const diagnostic = call.failure?.diagnosticId;
+  // That a person has answered it does not always change the call: its run may have ended by then, or with it.
+  const isOpen = call.state === "unknown" && (call.doubt?.resolution ?? null) === null;
+  const mayResolve = isOpen && !isPast;
   if (call.approvalRequestId === null && call.unknownId === null && diagnostic === undefined)
     return null;
   return (
@@ -275,7 +284,7 @@ function Links({ call }: { call: ToolCallView }) {
       )}
       {call.unknownId === null ? null : (
         <Link href={`/unknowns?unknown=${encodeURIComponent(call.unknownId)}`} className={link}>
-          {call.state === "unknown" && !isPast ? "Resolve this effect" : "Its resolution"}
+          {mayResolve ? "Resolve this effect" : isOpen ? "Its doubt" : "Its resolution"}
         </Link>
       )}
       {diagnostic === undefined ? null : (

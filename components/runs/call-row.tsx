@@ -7,10 +7,12 @@ import { useNow } from "#components/shell/use-now.ts";
 import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { countOf, durationText, secondsText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
+import { callEnd } from "#components/timeline/call-end.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ToolCallView } from "#lib/contract/run-views.ts";
 import { CallDetail } from "./call-detail.tsx";
 import { callTimes } from "./call-times.ts";
+import { Doubt } from "./doubt.tsx";
 
 const previewCharacters = 160;
 
@@ -80,6 +82,11 @@ export function CallRow({
           <VisibleText text={call.failure.message} />
         </p>
       )}
+      {call.state === "unknown" && call.doubt !== undefined ? (
+        <p className="px-2 pb-1.5 pl-[30px] text-table break-words" data-doubt>
+          <Doubt doubt={call.doubt} />
+        </p>
+      ) : null}
       {open ? (
         <CallDetail
           call={call}
@@ -102,9 +109,11 @@ const preview = (value: unknown): string => {
 };
 
 /** Queue, wait for a person and run told apart; what still goes on counts up. */
-const Times = ({ call }: { call: ToolCallView }) =>
+function Times({ call }: { call: ToolCallView }) {
+  const end = callEnd(call);
   // Most calls have ended: they take no part in the page's tick.
-  call.endedAt === null ? <OpenTimes call={call} /> : <TimesAt call={call} now={call.endedAt} />;
+  return end === null ? <OpenTimes call={call} /> : <TimesAt call={call} now={end} />;
+}
 
 const OpenTimes = ({ call }: { call: ToolCallView }) => <TimesAt call={call} now={useNow()} />;
 
@@ -115,12 +124,18 @@ function TimesAt({ call, now }: { call: ToolCallView; now: number }) {
   return (
     <span className="flex gap-x-3 text-soft max-md:col-start-2 max-md:col-end-4">
       {call.steps === undefined ? null : <span>{countOf(call.steps.length, "step")}</span>}
-      <Time name="queued" value={text(times.queuedMillis, times.open === "queued")} />
+      <Time
+        name={call.broke === true ? "queued and ran" : "queued"}
+        value={text(times.queuedMillis, times.open === "queued")}
+      />
       {times.personMillis === null ? null : (
         <Time name="person" value={text(times.personMillis, times.open === "person")} />
       )}
       {times.ranMillis === null ? null : (
-        <Time name="ran" value={text(times.ranMillis, times.open === "running")} />
+        <Time
+          name={times.ranAtMost ? "ran at most" : "ran"}
+          value={text(times.ranMillis, times.open === "running")}
+        />
       )}
     </span>
   );

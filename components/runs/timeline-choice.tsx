@@ -6,7 +6,7 @@ import { Button } from "#components/ui/button.tsx";
 import { durationText } from "#components/ui/durations.ts";
 import { At } from "#components/ui/time.tsx";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import { callTimes } from "./call-times.ts";
+import { callTimes, ranText } from "./call-times.ts";
 
 /** What is chosen on the timeline, in words, with the way to all of it. */
 export function TimelineChoice({
@@ -71,7 +71,7 @@ function ChosenCall({ lane, end }: { lane: Extract<Lane, { kind: "call" }>; end:
         {times.personMillis === null
           ? ""
           : `, waited for a person ${durationText(times.personMillis)}`}
-        {times.ranMillis === null ? ", never started" : `, ran ${durationText(times.ranMillis)}`}
+        , {ranText(call, times)}
       </span>
     </>
   );

@@ -6,11 +6,12 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { callStateLook } from "#components/status/call-state.ts";
 import { StatusBadge } from "#components/status/status-badge.tsx";
 import { toneClass } from "#components/status/tone.ts";
+import { callEnd } from "#components/timeline/call-end.ts";
 import { type Brush, brushedBar, type Lane } from "#components/timeline/lanes.ts";
 import { barOf, type Scale } from "#components/timeline/positions.ts";
 import { durationText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import { callTimes } from "./call-times.ts";
+import { callTimes, ranText } from "./call-times.ts";
 
 const laneHeight = 28;
 const columns = "grid grid-cols-[220px_minmax(0,1fr)] items-center gap-3";
@@ -120,7 +121,7 @@ function CallName({ lane, end }: { lane: Extract<Lane, { kind: "call" }>; end: n
   const spoken = [
     `queued ${durationText(times.queuedMillis)}`,
     times.personMillis === null ? "" : `waited for a person ${durationText(times.personMillis)}`,
-    times.ranMillis === null ? "never started" : `ran ${durationText(times.ranMillis)}`,
+    ranText(lane.call, times),
   ].filter((part) => part !== "");
   return (
     <span className={`flex min-w-0 items-center gap-1.5 ${lane.isInner ? "pl-8" : "pl-3"}`}>
@@ -154,7 +155,7 @@ const piecesOf = (lane: Lane, end: number): ReadonlyArray<PieceOfLane> => {
   const { call } = lane;
   const look = callStateLook[call.state];
   const asked = call.requestedAt;
-  const stopped = call.endedAt ?? end;
+  const stopped = callEnd(call) ?? end;
   return [
     {
       from: call.declaredAt,

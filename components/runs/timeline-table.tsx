@@ -162,6 +162,7 @@ function Cells({
       </span>
       {[times.queuedMillis, times.personMillis, times.ranMillis].map((millis, index) => (
         <span key={headings[index + 4]} role="cell" className="mono">
+          {index === 2 && times.ranAtMost ? "≤ " : ""}
           {millis === null ? "–" : durationText(millis)}
         </span>
       ))}

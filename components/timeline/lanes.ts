@@ -4,9 +4,11 @@
  * out when it is drawn.
  */
 import type { TurnTimes } from "#lib/contract/http/run-parts.ts";
+import { type CallSpan, callEnd } from "./call-end.ts";
 import { barOf, type Bar, makeScale, type Scale, type Stretch } from "./positions.ts";
 
-type CallTimes = TurnTimes["calls"][number];
+/** A call of the newest turns also knows of the doubt about it; in the turns before no call is in doubt. */
+type CallTimes = TurnTimes["calls"][number] & CallSpan;
 
 /** A named step that a call took, with when its result was recorded. */
 export interface StepTime {
@@ -35,6 +37,8 @@ export type Lane =
 
 /** A turn with the calls that its calls made, and the steps that calls took, each under the call's id. */
 export interface TurnLanes extends TurnTimes {
+  readonly calls: ReadonlyArray<CallTimes>;
+  readonly inner?: ReadonlyArray<NonNullable<TurnTimes["inner"]>[number] & CallSpan>;
   readonly steps?: ReadonlyMap<string, ReadonlyArray<StepTime>>;
 }
 
@@ -71,7 +75,7 @@ export const reachOf = (lane: Lane, end: number): Stretch =>
     : lane.kind === "step"
       ? // What it did until then stands on the lane of its call: of a step only its record has a time.
         { from: lane.step.recordedAt, to: lane.step.recordedAt }
-      : { from: lane.call.declaredAt, to: lane.call.endedAt ?? end };
+      : { from: lane.call.declaredAt, to: callEnd(lane.call) ?? end };
 
 /** The scale of all lanes: folded where neither the model nor a tool worked. */
 export const scaleOfLanes = (lanes: ReadonlyArray<Lane>, createdAt: number, end: number): Scale => {
@@ -82,7 +86,7 @@ export const scaleOfLanes = (lanes: ReadonlyArray<Lane>, createdAt: number, end:
     all.push(reach);
     if (lane.kind === "turn") busy.push(reach);
     else if (lane.kind === "call" && lane.call.startedAt !== null)
-      busy.push({ from: lane.call.startedAt, to: lane.call.endedAt ?? end });
+      busy.push({ from: lane.call.startedAt, to: callEnd(lane.call) ?? end });
   }
   return makeScale(busy, all);
 };

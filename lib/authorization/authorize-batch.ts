@@ -7,11 +7,15 @@ import {
   AgentToolAuthorizationDenied,
 } from "#lib/agent-error.ts";
 import { boundedText } from "#lib/diagnostics/bounded-text.ts";
+import { markBrokenCheck } from "#lib/diagnostics/broken-check.ts";
 import type {
   ToolAuthorizationDecision,
   ToolAuthorizationPolicy,
   ToolAuthorizationRequest,
 } from "#lib/run-options.ts";
+
+/** What the evidence of a policy's own defect names, and what tells it from a defect of the call's handler. */
+export const brokenPolicy = "authorization";
 
 /** Most UTF-8 bytes of a policy's reason; a longer one is shortened with a marker. */
 export const maxReasonBytes = 2_048;
@@ -38,7 +42,9 @@ export const authorizeBatch = Effect.fnUntraced(function* <E = never, R = never>
 ): Effect.fn.Return<void, AgentToolAuthorizationDenied | AgentToolAuthorizationCheckError | E, R> {
   if (policy === undefined) return;
   for (const request of requests) {
-    const decision = yield* Effect.suspend(() => policy.authorize(request));
+    const decision = yield* Effect.suspend(() => policy.authorize(request)).pipe(
+      Effect.catchCause((cause) => Effect.failCause(markBrokenCheck(cause, brokenPolicy))),
+    );
     yield* honour(request, decision);
   }
 });

@@ -293,13 +293,24 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
       return changeCall(snapshot, event, settled("not-executed", at));
     case "ToolCallUnknown":
       return withDetail(
-        changeCall(snapshot, event, { state: "unknown", unknownId: event.unknownId }),
+        changeCall(snapshot, event, {
+          state: "unknown",
+          unknownId: event.unknownId,
+          doubt: { since: at, resolution: null, actor: null, resolvedAt: null },
+        }),
         {
           openUnknowns: detail.openUnknowns + 1,
         },
       );
-    case "UnknownResolved":
-      return withDetail(snapshot, { openUnknowns: fewer(detail.openUnknowns) });
+    case "UnknownResolved": {
+      const { actor, resolution } = event;
+      return withDetail(
+        changeCall(snapshot, event, ({ doubt }) =>
+          doubt === undefined ? {} : { doubt: { ...doubt, resolution, actor, resolvedAt: at } },
+        ),
+        { openUnknowns: fewer(detail.openUnknowns) },
+      );
+    }
     case "ApprovalRequested":
       return withDetail(
         changeCall(snapshot, event, {

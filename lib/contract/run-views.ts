@@ -21,6 +21,7 @@ import {
   FailureHandling,
   FailureMode,
   RecoveryDecision,
+  ResolutionKind,
   RunState,
 } from "./status.ts";
 
@@ -54,6 +55,16 @@ export const StepView = Schema.Struct({
 });
 export type StepView = typeof StepView.Type;
 
+/** A doubt about what a call did, and how it ended: the last three are null while it is open. */
+export const DoubtView = Schema.Struct({
+  /** Until then the call may have run: nothing says when it stopped. */
+  since: EpochMillis,
+  resolution: Schema.NullOr(ResolutionKind),
+  actor: Schema.NullOr(Actor),
+  resolvedAt: Schema.NullOr(EpochMillis),
+});
+export type DoubtView = typeof DoubtView.Type;
+
 const callFields = {
   turn: Schema.Int,
   index: Schema.Int,
@@ -77,6 +88,10 @@ const callFields = {
   selection: Schema.NullOr(Schema.Array(Schema.String)),
   approvalRequestId: Schema.NullOr(ApprovalRequestId),
   unknownId: Schema.NullOr(UnknownId),
+  /** Its handler broke while it ran, and as no promise stood before it no record says when it began. */
+  broke: Schema.optionalKey(Schema.Literal(true)),
+  /** The newest doubt about it; absent where there never was one. */
+  doubt: Schema.optionalKey(DoubtView),
   idempotencyKey: Schema.NullOr(Schema.String),
   declaredAt: EpochMillis,
   requestedAt: Schema.NullOr(EpochMillis),

@@ -10,6 +10,7 @@ import type {
   DiagnosticNode,
   OmissionReason,
 } from "#lib/contract/diagnostic.ts";
+import { brokenCheckOf } from "#lib/diagnostics/broken-check.ts";
 import { captureContext, type DiagnosticContextInput } from "#lib/diagnostics/capture-context.ts";
 import { isCaptured, markCaptured } from "#lib/diagnostics/captured.ts";
 import { diagnosticLimits } from "#lib/diagnostics/limits.ts";
@@ -50,12 +51,14 @@ export const capture = (value: unknown, options: CaptureOptions = {}): CapturedD
     ancestors: new Set(),
     nodes: diagnosticLimits.maxNodes,
   };
+  const check = brokenCheckOf(value);
+  const context = check === undefined ? options.context : { check, ...options.context };
   return markCaptured({
     _tag: "FailureDiagnostic",
     version: 1,
     // The diagnostic itself is the first level.
     root: nodeOf(value, 2, walk) ?? omitted("limit"),
-    ...(options.context === undefined ? {} : { context: captureContext(options.context) }),
+    ...(context === undefined ? {} : { context: captureContext(context) }),
   });
 };
 

@@ -7,6 +7,7 @@ import { type ApprovalRequestId, Digest, EpochMillis, type TenantId } from "#lib
 import { Actor } from "#lib/contract/records.ts";
 import { ApprovalListItem, ApprovalLooker, ApproverView } from "#lib/contract/approval-views.ts";
 import { approvalListColumns } from "./list-approvals.ts";
+import { withBrokenCall } from "./broken-call.ts";
 import { millis } from "./columns.ts";
 import { notFound } from "./require-run.ts";
 import { callColumns, CallRow } from "./run-rows.ts";
@@ -76,7 +77,7 @@ export const readBatch = (tenantId: TenantId, row: ApprovalRow) =>
       WHERE t.tenant_id = ${tenantId} AND t.run_id = ${row.runId} AND t.turn = ${row.turn}
         AND t.parent_call_id IS NULL
       ORDER BY t.call_index`),
-  );
+  ).pipe(Effect.flatMap((rows) => withBrokenCall(tenantId, row.runId, rows)));
 
 /** The records that say what really ran: the call's prepared and settled ones. */
 export const readExecution = (tenantId: TenantId, row: ApprovalRow) =>

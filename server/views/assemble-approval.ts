@@ -102,7 +102,8 @@ export const assembleApproval = (evidence: ApprovalEvidence): ApprovalDetail => 
       recordedAt: row.decidedAt,
       deliveredAt: row.deliveredAt,
       effectAt,
-      effect: effectAt === null ? null : (call?.state ?? null),
+      // In doubt is no end, and yet all that is known of the effect.
+      effect: effectAt === null && call?.state !== "unknown" ? null : (call?.state ?? null),
     },
     batch: batch.map((one) => ({
       index: one.index,

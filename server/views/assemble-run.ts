@@ -93,6 +93,8 @@ const callView = (
   selection: settled?.selection ?? null,
   approvalRequestId: row.approvalRequestId,
   unknownId: row.unknownId,
+  ...(row.broke === undefined ? {} : { broke: row.broke }),
+  ...(row.doubt === null ? {} : { doubt: row.doubt }),
   idempotencyKey: row.idempotencyKey,
   declaredAt: row.declaredAt,
   requestedAt: row.requestedAt,
@@ -162,8 +164,24 @@ export const turnViews = (
   return boundTurns(whole);
 };
 
+/** Who ended the run: by an abort of it, or by their answer to a doubt about one of its calls (DU-07). */
+const abortOf = (
+  { abort, calls }: RunEvidence,
+  settlement: RecordOf<"RunSettled"> | undefined,
+): RunDetail["abort"] => {
+  if (abort !== null) {
+    const { at, id, kind, name, reason } = abort;
+    return { actor: { kind, id, name }, reason, at };
+  }
+  if (settlement?.outcome !== "aborted") return null;
+  const doubt = calls.find((call) => call.doubt?.resolution === "abort-submission")?.doubt;
+  return doubt === undefined || doubt === null || doubt.actor === null || doubt.resolvedAt === null
+    ? null
+    : { actor: doubt.actor, reason: settlement.failure?.message ?? "", at: doubt.resolvedAt };
+};
+
 export const assembleRun = (evidence: RunEvidence): RunDetail => {
-  const { run, abort, records } = evidence;
+  const { run, records } = evidence;
   const settlement = ofKind(records, "RunSettled").at(-1)?.record;
   const opened = ofKind(records, "RunOpened").at(0)?.record;
   return {
@@ -175,14 +193,7 @@ export const assembleRun = (evidence: RunEvidence): RunDetail => {
     exhausted: settlement?.exhausted ?? run.exhausted,
     ...(settlement?.callAsText === undefined ? {} : { callAsText: settlement.callAsText }),
     modelId: opened?.modelId ?? run.modelId,
-    abort:
-      abort === null
-        ? null
-        : {
-            actor: { kind: abort.kind, id: abort.id, name: abort.name },
-            reason: abort.reason,
-            at: abort.at,
-          },
+    abort: abortOf(evidence, settlement),
     attempts: attemptViews(records),
     turnViews: turnViews(records, evidence.calls),
     opening: evidence.opening,

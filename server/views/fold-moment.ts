@@ -74,11 +74,25 @@ export const foldMoment = (
     }),
   ).detail;
 
-const withStored = <Call extends InnerCallView>(then: Call, now: InnerCallView | undefined): Call =>
+/** A run ends once, and no event says what its end made of calls that had not ended: today's rows do. */
+const asRunEnded = (
+  then: InnerCallView,
+  { broke, endedAt, failure, isFailure, state }: InnerCallView,
+): Partial<InnerCallView> =>
+  then.endedAt === null && then.state !== "unknown"
+    ? { state, endedAt, failure, isFailure, ...(broke === undefined ? {} : { broke }) }
+    : {};
+
+const withStored = <Call extends InnerCallView>(
+  then: Call,
+  now: InnerCallView | undefined,
+  hasEnded: boolean,
+): Call =>
   now === undefined
     ? then
     : {
         ...then,
+        ...(hasEnded ? asRunEnded(then, now) : {}),
         parameters: now.parameters,
         effectiveParameters: now.effectiveParameters,
         parametersDigest: now.parametersDigest,
@@ -101,6 +115,7 @@ export const withStoredFacts = (
   const stored = new Map(turns.map((turn) => [turn.turn, callsById(turn.calls)]));
   const epochs = new Map(today.attempts.map(({ attempt, epoch }) => [attempt, epoch]));
   const first = turns[0]?.turn ?? 1;
+  const hasEnded = folded.settledAt !== null;
   const earlier = folded.turnViews.filter((turn) => turn.turn < first);
   return {
     ...folded,
@@ -122,9 +137,10 @@ export const withStoredFacts = (
           withStored(
             one,
             now?.inner?.find(({ callId }) => callId === one.callId),
+            hasEnded,
           ),
         );
-        return { ...withStored(call, now), ...(inner === undefined ? {} : { inner }) };
+        return { ...withStored(call, now, hasEnded), ...(inner === undefined ? {} : { inner }) };
       }),
     })),
   };

@@ -13,7 +13,8 @@ import {
 } from "#lib/contract/ids.ts";
 import { Actor } from "#lib/contract/records.ts";
 import { CallState, ExecutionClass, FailureHandling, FailureMode } from "#lib/contract/status.ts";
-import { RunListItem } from "#lib/contract/run-views.ts";
+import { DoubtView, RunListItem } from "#lib/contract/run-views.ts";
+import { withBrokenCall } from "./broken-call.ts";
 import { millis, runListColumns } from "./columns.ts";
 import { notFound } from "./require-run.ts";
 import { decodeShown, shownColumns } from "./shown-records.ts";
@@ -76,9 +77,12 @@ export const CallRow = Schema.Struct({
   failureMessage: Schema.NullOr(Schema.String),
   diagnosticId: Schema.NullOr(DiagnosticId),
   isFailure: Schema.Boolean,
+  /** A record of its own says how it ended. */
+  isSettled: Schema.Boolean,
   originalBytes: Schema.NullOr(Schema.Int),
   approvalRequestId: Schema.NullOr(ApprovalRequestId),
   unknownId: Schema.NullOr(UnknownId),
+  doubt: Schema.NullOr(DoubtView),
   idempotencyKey: Schema.NullOr(Schema.String),
   declaredAt: EpochMillis,
   requestedAt: Schema.NullOr(EpochMillis),
@@ -86,7 +90,20 @@ export const CallRow = Schema.Struct({
   startedAt: Schema.NullOr(EpochMillis),
   endedAt: Schema.NullOr(EpochMillis),
 });
-export type CallRow = typeof CallRow.Type;
+export type CallRow = typeof CallRow.Type & {
+  /** Its handler broke, which only the evidence of the run's end says (`broken-call.ts`). */
+  readonly broke?: true;
+};
+
+/** What stands of the newest doubt about a call of `tool_calls AS t`; one `json` value. */
+const doubtColumn = `
+  CASE WHEN t.unknown_id IS NOT NULL THEN (
+    SELECT json_build_object('since', ${millis("u.unknown_at")}, 'resolution', u.resolution,
+      'actor', CASE WHEN u.resolver_kind IS NOT NULL THEN
+        json_build_object('kind', u.resolver_kind, 'id', u.resolver_id, 'name', u.resolver_name) END,
+      'resolvedAt', ${millis("u.resolved_at")})
+    FROM unknown_outcomes u
+    WHERE u.tenant_id = t.tenant_id AND u.unknown_id = t.unknown_id) END`;
 
 /** Columns of `tool_calls AS t`, bodies left in the journal. */
 export const callColumns = `
@@ -97,8 +114,9 @@ export const callColumns = `
   t.tool_digest AS "toolDigest", t.failure_mode AS "failureMode",
   t.failure_handling AS "failureHandling", t.failure_tag AS "failureTag",
   t.failure_message AS "failureMessage", t.diagnostic_id AS "diagnosticId",
-  t.is_failure AS "isFailure", t.original_bytes::float8 AS "originalBytes",
+  t.is_failure AS "isFailure", t.settled_sequence IS NOT NULL AS "isSettled", t.original_bytes::float8 AS "originalBytes",
   t.approval_request_id AS "approvalRequestId", t.unknown_id AS "unknownId",
+  ${doubtColumn} AS doubt,
   t.idempotency_key AS "idempotencyKey", ${millis("t.declared_at")} AS "declaredAt",
   ${millis("t.requested_at")} AS "requestedAt", ${millis("t.decided_at")} AS "decidedAt",
   ${millis("t.started_at")} AS "startedAt", ${millis("t.ended_at")} AS "endedAt"`;
@@ -111,7 +129,7 @@ export const readCalls = (tenantId: TenantId, runId: RunId, from: number, to?: n
       WHERE t.tenant_id = ${tenantId} AND t.run_id = ${runId} AND t.turn >= ${from}
         ${to === undefined ? sql`` : sql`AND t.turn <= ${to}`}
       ORDER BY t.turn, t.call_index`),
-  );
+  ).pipe(Effect.flatMap((rows) => withBrokenCall(tenantId, runId, rows)));
 
 /** Kinds of the run as a whole, and of its turns; the others are behind its records. */
 const runKinds = ["RunOpened", "AttemptStarted", "RunSuspended", "RunSettled"] as const;

@@ -4,7 +4,7 @@ import {
   AgentToolAuthorizationCheckError,
   AgentToolAuthorizationDenied,
 } from "#lib/agent-error.ts";
-import { authorizeBatch } from "#lib/authorization/authorize-batch.ts";
+import { authorizeBatch, brokenPolicy } from "#lib/authorization/authorize-batch.ts";
 import { buildAuthorizationRequest } from "#lib/authorization/build-request.ts";
 import { captureAuthorizationPolicy, selectPolicy } from "#lib/authorization/select-policy.ts";
 import { capture } from "#lib/failure-diagnostic.ts";
@@ -133,6 +133,13 @@ describe("authorizeBatch", () => {
         );
         const interrupted = yield* failing(Effect.interrupt);
         assert.isTrue(Exit.isFailure(interrupted) && Cause.hasInterruptsOnly(interrupted.cause));
+        const checkOf = (exit: Exit.Exit<unknown, unknown>) =>
+          Exit.isFailure(exit) ? capture(exit.cause).context?.check : "nothing failed";
+        assert.deepStrictEqual(
+          [died, threw, checked, interrupted].map(checkOf),
+          [brokenPolicy, brokenPolicy, undefined, undefined],
+          "the evidence of a defect says that it is the policy's, and not the call's own",
+        );
       }),
   );
 

@@ -29,7 +29,8 @@ const actor = { kind: "operator", id: "op-2", name: "Ben" };
 /** What becomes of one call, as the choices of the generator. */
 interface CallPlan {
   readonly gate: "none" | "approved" | "denied" | "expired" | "open";
-  readonly end: "succeeded" | "failed" | "policy" | "unknown" | "running";
+  /** `left` = in doubt, and a person ends its run rather than settling it. */
+  readonly end: "succeeded" | "failed" | "policy" | "unknown" | "left" | "running";
   readonly progress: number;
   /** How the calls end that this one makes itself, where it runs (CM-02). */
   readonly inner: ReadonlyArray<"succeeded" | "failed" | "policy" | "unknown" | "running">;
@@ -41,7 +42,7 @@ interface RunPlan {
 
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   gate: fc.constantFrom("none", "approved", "denied", "expired", "open"),
-  end: fc.constantFrom("succeeded", "failed", "policy", "unknown", "running"),
+  end: fc.constantFrom("succeeded", "failed", "policy", "unknown", "left", "running"),
   progress: fc.integer({ min: 0, max: 3 }),
   inner: fc.array(fc.constantFrom("succeeded", "failed", "policy", "unknown", "running"), {
     maxLength: 2,
@@ -123,13 +124,17 @@ const eventsOfCall = (
   if (plan.end === "succeeded")
     events.push({ _tag: "ToolCallSucceeded", ...call, result: 1, originalBytes: 1 });
   if (plan.end === "failed") events.push({ _tag: "ToolCallFailed", ...call, rejected: false });
-  if (plan.end === "unknown") {
-    events.push({
-      _tag: "ToolCallUnknown",
-      ...call,
-      unknownId: `unknown-${run}-${turn}-${index}`,
-      detail: "d",
-    });
+  if (plan.end === "unknown" || plan.end === "left") {
+    const unknownId = `unknown-${run}-${turn}-${index}`;
+    events.push({ _tag: "ToolCallUnknown", ...call, unknownId, detail: "d" });
+    if (plan.end === "left")
+      events.push({
+        _tag: "UnknownResolved",
+        ...call,
+        unknownId,
+        resolution: "abort-submission",
+        actor,
+      });
   }
   return events;
 };
@@ -257,6 +262,22 @@ const stateOfRun = (events: ReadonlyArray<LoggedEvent>): RunState => {
   return last(events, ["RunStarted", "AttemptStarted"]) === undefined ? "queued" : "running";
 };
 
+/** The doubt about a call, and how it ended. */
+const doubtOf = (own: ReadonlyArray<LoggedEvent>) => {
+  const since = atOf(own, ["ToolCallUnknown"]);
+  if (since === null) return {};
+  const answer = own.find(({ event }) => event._tag === "UnknownResolved");
+  const said = answer?.event._tag === "UnknownResolved" ? answer.event : undefined;
+  return {
+    doubt: {
+      since,
+      resolution: said?.resolution ?? null,
+      actor: said?.actor ?? null,
+      resolvedAt: answer?.at ?? null,
+    },
+  };
+};
+
 const atOf = (
   events: ReadonlyArray<LoggedEvent>,
   kinds: ReadonlyArray<RunEvent["_tag"]>,
@@ -328,6 +349,7 @@ export const answerAt = (
           decidedAt: atOf(own, ["ApprovalDecided"]),
           startedAt: atOf(own, ["ToolCallStarted"]),
           endedAt: atOf(own, ["ToolCallSucceeded", "ToolCallFailed", "ToolCallDenied"]),
+          ...doubtOf(own),
           ...stepsOf(own),
         },
       ];
@@ -374,7 +396,7 @@ export const answerAt = (
       ({ event }) => event._tag === "ToolCallDeclared" && event.parentCallId === undefined,
     ).length,
     pendingApprovals: of("ApprovalRequested").length - of("ApprovalDecided").length,
-    openUnknowns: of("ToolCallUnknown").length,
+    openUnknowns: of("ToolCallUnknown").length - of("UnknownResolved").length,
     inputTokens: turnViews.length * 10,
     outputTokens: 0,
     createdAt: 1_000,

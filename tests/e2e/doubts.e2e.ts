@@ -100,6 +100,27 @@ const typeResult = async (editor: Locator, resolve: Locator): Promise<void> => {
   await editor.fill(text);
 };
 
+/** The call of a run that was ended instead of settling its doubt: by whom, when, and nothing left to do or to count. */
+const saysHowItEnded = async (refund: Locator): Promise<void> => {
+  const { ana } = product;
+  const { name } = await ana.read("/me");
+  await expect(refund.locator("[data-doubt]")).toContainText(
+    new RegExp(`^${name} ended the run at .*: whether it happened is not known\\.$`),
+  );
+  await expect(refund.getByRole("link", { name: "Its resolution" })).toBeVisible();
+  await expect(refund.getByRole("link", { name: /^Resolve/ })).toHaveCount(0);
+  const panel = ana.page.getByRole("tabpanel");
+  await expect(panel).toContainText("Aborted by");
+  await expect(panel).toContainText(`${name} at`);
+  const ran = refund.getByText(/^ran at most/);
+  const before = await ran.innerText();
+  await ana.page.waitForTimeout(2_100);
+  expect(await ran.innerText()).toBe(before);
+  await ana.isAccessible("a call that was left in doubt");
+  await ana.shootBothThemes("call-left-in-doubt");
+  await ana.shootOnPhone("call-left-in-doubt");
+};
+
 for (const way of ways)
   test(`[C102][DU-07][scenario 17] the doubt is resolved as ${way}: asked twice, with its effect stated`, async () => {
     const { page } = product.ana;
@@ -156,6 +177,7 @@ test("[C102][DU-07][DU-08][scenario 17] each run's page shows what its answer ma
     await expect(refund, way).toHaveCount(1);
     await expect(refund, way).toHaveAttribute("data-state", call);
     await refund.getByRole("button").first().click();
+    if (way === "abort-submission") await saysHowItEnded(refund);
     const itsDoubt = await refund.getByRole("link", { name: /resol/i }).getAttribute("href");
     const [entry] = book.refundsOf(order);
     if (entry !== undefined) {

@@ -252,8 +252,16 @@ test("[F-02][F-03][DX-07][OP-04][C093] what a tool declares goes back to the mod
   const panel = page.getByRole("tabpanel");
   await expect(panel).toContainText("Defect");
   await expect(panel).not.toContainText('customers" does not exist');
+  // It ran, although a readonly call leaves no promise behind.
+  const broke = call(page, "find_user_id_by_email");
+  await expect(broke).toHaveAttribute("data-state", "failed");
+  await expect(broke).toContainText("The tool broke while it ran");
+  await expect(broke).toContainText("queued and ran");
+  await broke.getByRole("button").first().click();
+  await expect(broke.getByRole("link", { name: "Private evidence" })).toBeVisible();
   await ana.isAccessible("a run that a defect ended");
   await ana.shootBothThemes("run-defect");
+  await ana.shootOnPhone("run-defect");
   await panel.getByRole("link", { name: "Private evidence" }).first().click();
   const evidence = page.getByRole("article", { name: "Evidence" });
   // Containers this deep start closed: the error, what it says of itself, and what PostgreSQL said to it.

@@ -106,4 +106,13 @@ export class ConsolePage {
   shootBothThemes(name: string): Promise<void> {
     return shootBothThemes(this.page, name);
   }
+
+  /** As a phone shows the page, which must not be wider than it; both themes, and the window is as before. */
+  async shootOnPhone(name: string): Promise<void> {
+    const before = this.page.viewportSize();
+    await this.page.setViewportSize({ width: 390, height: 844 });
+    await this.fits(`${name} on a phone`);
+    await this.shootBothThemes(`${name}-phone`);
+    if (before !== null) await this.page.setViewportSize(before);
+  }
 }
