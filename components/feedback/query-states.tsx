@@ -4,12 +4,15 @@ import { ApiFailure } from "#lib/client/api-failure.ts";
 import { Archived, archivedReason } from "./archived.tsx";
 import { Empty } from "./empty.tsx";
 import { ErrorPanel } from "./error-panel.tsx";
+import { Retrying } from "./retrying.tsx";
 import { StaleNote } from "./stale.tsx";
 
 /** The part of a query's result that decides what a page shows. */
 export interface QueryShape<Data> {
   readonly data: Data | undefined;
   readonly error: Error | null;
+  /** Why the last try failed, also while another one is made. */
+  readonly failureReason: Error | null;
   readonly refetch: () => unknown;
 }
 
@@ -26,10 +29,16 @@ export function QueryStates<Data>({
   runId?: string;
   children: (data: Data) => ReactNode;
 }) {
-  const { data, error, refetch } = query;
+  const { data, error, failureReason, refetch } = query;
   const again = () => void refetch();
   if (data === undefined) {
-    if (error === null) return loading;
+    if (error === null)
+      return (
+        <>
+          <Retrying failure={failureReason} />
+          {loading}
+        </>
+      );
     if (error instanceof ApiFailure && error.reason._tag === "Forbidden") {
       return (
         <Empty kind="no-permission" title="Your role does not show this">

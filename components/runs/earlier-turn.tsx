@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { Retrying } from "#components/feedback/retrying.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { Section } from "#components/ui/facts.tsx";
@@ -89,7 +90,10 @@ export function EarlierTurn({
         {turns.error !== null ? (
           <ErrorPanel error={turns.error} onRetry={() => void turns.refetch()} />
         ) : turns.data === undefined ? (
-          <SkeletonRows rows={6} label={`turn ${turn}`} />
+          <>
+            <Retrying failure={turns.failureReason} />
+            <SkeletonRows rows={6} label={`turn ${turn}`} />
+          </>
         ) : (
           <p className="text-soft">No record of this turn is kept.</p>
         )}

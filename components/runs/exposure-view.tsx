@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
 import { Empty } from "#components/feedback/empty.tsx";
+import { Retrying } from "#components/feedback/retrying.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { useConsole } from "#components/shell/console-context.tsx";
 import { useMomentAddress } from "#components/shell/moment.tsx";
@@ -72,7 +73,14 @@ export function ExposureView({ detail }: { detail: RunDetail }) {
         <span className="text-soft">Exposure is what the model could see. It permits nothing.</span>
       </div>
       {turn === undefined ? (
-        <SkeletonRows rows={6} label={`turn ${wanted}`} />
+        earlier.error !== null ? (
+          <ErrorPanel error={earlier.error} onRetry={() => void earlier.refetch()} />
+        ) : (
+          <>
+            <Retrying failure={earlier.failureReason} />
+            <SkeletonRows rows={6} label={`turn ${wanted}`} />
+          </>
+        )
       ) : (
         <>
           <Shown turn={turn} before={turns.find((one) => one.turn === wanted - 1)} />

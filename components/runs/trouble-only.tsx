@@ -1,5 +1,6 @@
 "use client";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { Retrying } from "#components/feedback/retrying.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { Button } from "#components/ui/button.tsx";
 import { countOf } from "#components/ui/durations.ts";
@@ -28,7 +29,12 @@ export function TroubleOnly({ snapshot }: { snapshot: RunSnapshot }) {
   const note = "border-t border-line px-4 py-3 text-soft";
   return (
     <>
-      {isPast || !query.isLoading ? null : <SkeletonRows rows={3} label="the earlier turns" />}
+      {isPast || !query.isLoading ? null : (
+        <>
+          <Retrying failure={query.failureReason} />
+          <SkeletonRows rows={3} label="the earlier turns" />
+        </>
+      )}
       {query.error === null ? null : (
         <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />
       )}

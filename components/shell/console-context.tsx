@@ -3,9 +3,9 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { type Answers, makeAnswers } from "#lib/client/answers.ts";
 import { type Api, makeApi } from "#lib/client/api.ts";
-import { ApiFailure } from "#lib/client/api-failure.ts";
 import { type EarlyReads, takeEarlyRead } from "#lib/client/early-reads.ts";
 import { makeRecentEvents, type RecentEvents } from "#lib/client/recent-events.ts";
+import { repeatAfterMillis, worthRepeating } from "#lib/client/repeat-reads.ts";
 import { makeServerClock, type ServerClock } from "#lib/client/server-clock.ts";
 
 /** What every page works with. */
@@ -47,14 +47,6 @@ const makeConsole = (): Console => {
   };
 };
 
-/** Reads are tried again only where trying again can help. */
-const worthRepeating = (count: number, error: Error): boolean =>
-  count < 2 &&
-  error instanceof ApiFailure &&
-  (error.tag === "NetworkFailed" ||
-    error.tag === "StoreUnavailable" ||
-    error.tag === "NoAnswerInTime");
-
 const makeQueryClient = (): QueryClient =>
   new QueryClient({
     defaultOptions: {
@@ -64,7 +56,7 @@ const makeQueryClient = (): QueryClient =>
         gcTime: 300_000,
         refetchOnWindowFocus: false,
         retry: worthRepeating,
-        retryDelay: (count) => 600 * 2 ** count,
+        retryDelay: repeatAfterMillis,
         networkMode: "always",
       },
       mutations: { retry: false, networkMode: "always" },

@@ -5,6 +5,7 @@ import dynamic from "next/dynamic";
 import { usePathname, useRouter } from "next/navigation";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { ErrorPanel } from "#components/feedback/error-panel.tsx";
+import { Retrying } from "#components/feedback/retrying.tsx";
 import { SkeletonRows } from "#components/feedback/skeleton.tsx";
 import { ApiFailure } from "#lib/client/api-failure.ts";
 import { keys } from "#lib/client/query-keys.ts";
@@ -54,6 +55,7 @@ function SignedIn({ children }: { children: ReactNode }) {
         counts={undefined}
         strip={<div className="h-8 border-b border-line bg-panel" />}
       >
+        <Retrying failure={me.failureReason} />
         <SkeletonRows rows={12} label="the console" />
       </Frame>
     );

@@ -28,6 +28,8 @@ export type TransportFault =
   | { readonly _tag: "NetworkFailed"; readonly message: string }
   /** No answer in time; whether the server acted is not known. */
   | { readonly _tag: "NoAnswerInTime"; readonly message: string; readonly seconds: number }
+  /** A file whose beginning came, and not its end; what did come is thrown away. */
+  | { readonly _tag: "DownloadCut"; readonly message: string }
   /** An answer that this version of the console cannot read. */
   | { readonly _tag: "UnreadableAnswer"; readonly message: string; readonly status: number };
 

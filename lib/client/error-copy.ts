@@ -9,6 +9,10 @@ export interface ErrorCopy {
   readonly action: "retry" | "sign-in" | "reload" | "none";
 }
 
+/** What a proxy answers for a server that is away, starting or busy. */
+export const isGateway = (status: number): boolean =>
+  status === 502 || status === 503 || status === 504;
+
 type CopyOf = {
   readonly [Tag in FailureTag]: (reason: Extract<FailureReason, { _tag: Tag }>) => ErrorCopy;
 };
@@ -150,12 +154,26 @@ const copies: CopyOf = {
     next: "The stored truth is read again before anything else is offered.",
     action: "retry",
   }),
-  UnreadableAnswer: (reason) => ({
-    title: `Unreadable answer (${reason.status})`,
+  DownloadCut: (reason) => ({
+    title: "The download was cut",
     cause: reason.message,
-    next: "Reload the page: the server may be newer than this console.",
-    action: "reload",
+    next: "Nothing was saved. Try again: each try makes a whole new file.",
+    action: "retry",
   }),
+  UnreadableAnswer: (reason) =>
+    isGateway(reason.status)
+      ? {
+          title: `The server does not answer right now (${reason.status})`,
+          cause: `Something in front of it answered in its place. ${reason.message}`,
+          next: "Try again in a moment: it may be starting.",
+          action: "retry",
+        }
+      : {
+          title: `Unreadable answer (${reason.status})`,
+          cause: reason.message,
+          next: "Reload the page: the server may be newer than this console.",
+          action: "reload",
+        },
 };
 
 /** Every tag that has words, for the test that compares it with the contract. */

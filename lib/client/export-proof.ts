@@ -15,6 +15,20 @@ const patienceSeconds = 300;
 const digestOf = (text: string): string | undefined =>
   /"runTail":\{"sequence":\d+,"digest":"([0-9a-f]{64})"\}/.exec(text)?.[1];
 
+/** All of a body, told of each piece as it comes; rejects where it ends before its framing says so. */
+const wholeBody = (response: Response, came: (bytes: number) => void): Promise<Blob> => {
+  if (response.body === null) return response.blob();
+  const counted = response.body.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform: (piece, controller) => {
+        came(piece.byteLength);
+        controller.enqueue(piece);
+      },
+    }),
+  );
+  return new Response(counted).blob();
+};
+
 /** Rejects with `ApiFailure`. A pack that stops before its last line is not handed out. */
 export const exportProof = async (
   { fetch }: Surroundings,
@@ -22,35 +36,53 @@ export const exportProof = async (
   commandId: string,
 ): Promise<ProofFile> => {
   const path = `/runs/${encodeURIComponent(runId)}/proof`;
-  const lost = (message: string) => new ApiFailure({ _tag: "NetworkFailed", message });
+  const deadline = AbortSignal.timeout(patienceSeconds * 1_000);
   let response: Response;
-  let blob: Blob;
   try {
     response = await fetch(`/api/v1${path}`, {
       method: "POST",
       credentials: "same-origin",
       cache: "no-store",
       redirect: "error",
-      signal: AbortSignal.timeout(patienceSeconds * 1_000),
+      signal: deadline,
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ commandId }),
     });
-    blob = await response.blob();
   } catch {
-    throw lost(`POST ${path} did not get through.`);
+    throw new ApiFailure(
+      deadline.aborted
+        ? {
+            _tag: "NoAnswerInTime",
+            seconds: patienceSeconds,
+            message: `The server has not answered POST ${path}.`,
+          }
+        : { _tag: "NetworkFailed", message: `POST ${path} did not get through.` },
+    );
   }
-  if (!response.ok) {
-    const text = await blob.text();
-    let body: unknown;
-    try {
-      body = JSON.parse(text);
-    } catch {
-      body = undefined;
-    }
-    throw failureOfAnswer(response.status, body);
-  }
+  let bytes = 0;
+  const cut = (why: string): ApiFailure =>
+    new ApiFailure({ _tag: "DownloadCut", message: `${why} after ${bytes} bytes of the pack.` });
+  const blob = await wholeBody(response, (more) => {
+    bytes += more;
+  }).catch(() => {
+    throw cut(
+      deadline.aborted
+        ? `It was given up for taking longer than ${patienceSeconds} s,`
+        : "The connection ended",
+    );
+  });
+  if (!response.ok) throw failureOfAnswer(response.status, parsed(await blob.text()));
   const end = await blob.slice(Math.max(0, blob.size - 200)).text();
-  if (!end.includes('{"kind":"end"')) throw lost("The proof pack stopped before its end.");
+  // Whatever lies between may end a cut answer as if it were whole; the pack's own last line tells.
+  if (!end.includes('{"kind":"end"')) throw cut("It ended without its last line,");
   const start = await blob.slice(0, 4_096).text();
   return { blob, name: `proof-${runId}.ndjson`, lastDigest: digestOf(start) };
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 };

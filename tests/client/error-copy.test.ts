@@ -96,13 +96,14 @@ describe("error copy", () => {
     }
   });
 
-  it("the map knows exactly the contract's errors and the three ways an answer can go missing", () => {
+  it("the map knows exactly the contract's errors and the four ways an answer can go missing", () => {
     assert.sameMembers(
       [...knownFailureTags],
       [
         ...bodies.map(([, body]) => body._tag),
         "NetworkFailed",
         "NoAnswerInTime",
+        "DownloadCut",
         "UnreadableAnswer",
       ],
     );

@@ -88,6 +88,51 @@ test("[C106] a run's page says whether it is loading, failed, forbidden or not t
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
+test("[C086][C106] a read that is tried again after a 503 says so over the placeholder, until what was read is there or the error is", async () => {
+  const { ana } = product;
+  const { page } = ana;
+  const { items } = await ana.read("/runs");
+  const places = [
+    ["runs", "/runs", /\/api\/v1\/runs(\?|$)/, page.locator("[data-run]").first()],
+    [
+      "run",
+      `/runs/${items[0].runId}`,
+      /\/api\/v1\/runs\/run_[^/]+$/,
+      page.getByRole("tablist", { name: "Views of the run" }),
+    ],
+  ] as const;
+  const tried = page.getByRole("status").filter({ hasText: "The server is busy, trying again." });
+  for (const [name, address, asked, content] of places)
+    for (const end of ["content", "error"] as const) {
+      let release = (): void => {};
+      const held = new Promise<void>((done) => {
+        release = done;
+      });
+      let tries = 0;
+      await page.route(asked, async (request) => {
+        tries += 1;
+        if (tries > 1) await held;
+        await (tries > 1 && end === "content"
+          ? request.continue()
+          : request.fulfill(answers.failed));
+      });
+      await ana.open(address);
+      await expect(tried).toBeVisible();
+      await expect(page.getByRole("status", { name: /Loading/ }).first()).toBeVisible();
+      if (end === "content") {
+        await isCleanInBothThemes(`${address} tried again`);
+        await ana.shootBothThemes(`tried-again-${name}`);
+        await ana.shootOnPhone(`tried-again-${name}`);
+      }
+      release();
+      await expect(
+        end === "content" ? content : page.getByText("The database does not answer").first(),
+      ).toBeVisible();
+      await expect(tried).toHaveCount(0);
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+    }
+});
+
 test("[C064][C106] while the server is away every page keeps what it has and says that it may be old, and is clean for axe", async () => {
   test.setTimeout(180_000);
   const { context, origin } = product.ana;

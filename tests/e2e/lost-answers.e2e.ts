@@ -1,5 +1,6 @@
 /** Acts whose answer does not come: what was carried out is never guessed and never done twice. */
 import { expect, type Page, test } from "@playwright/test";
+import { startCutAnswers } from "../support/cut-answer.ts";
 import { launchedProduct } from "./pages/launched-product.ts";
 
 const product = launchedProduct("lost");
@@ -134,4 +135,34 @@ test("[C039][C102] a resolution whose answer was cut was carried out once: the p
   await expect
     .poll(async () => (await product.ana.read(`/runs/${doubt.runId}`)).state, { timeout: 30_000 })
     .toBe("completed");
+});
+
+test("[C081] a proof pack that is cut in the middle says that it was, and that nothing was saved; the next try is whole", async () => {
+  const { ana } = product;
+  const { page } = ana;
+  const server = await startCutAnswers('{"kind":"proof"}\n', "broken");
+  const { items } = await ana.read("/runs");
+  await ana.open(`/runs/${items[0].runId}`);
+  await page.getByRole("button", { name: "Proof…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Proof pack of this run" });
+  const saved: Array<string> = [];
+  page.on("download", (download) => saved.push(download.suggestedFilename()));
+  await page.route("**/proof", (route) =>
+    route.continue({ url: `${server.origin}${new URL(route.request().url()).pathname}` }),
+  );
+  await dialog.getByRole("button", { name: "Download" }).click();
+  const alert = dialog.getByRole("alert");
+  await expect(alert).toContainText("The download was cut");
+  await expect(alert).toContainText("after 17 bytes of the pack");
+  await expect(alert).toContainText("Nothing was saved.");
+  await ana.isAccessible("a proof pack that was cut");
+  await ana.shootBothThemes("proof-cut");
+  await ana.shootOnPhone("proof-cut");
+  expect(saved).toEqual([]);
+  await page.unroute("**/proof");
+  await server.close();
+  await dialog.getByRole("button", { name: "Download" }).click();
+  await expect(dialog.getByText("Saved as")).toBeVisible();
+  await expect(alert).toHaveCount(0);
+  await expect.poll(() => saved).toEqual([`proof-${items[0].runId}.ndjson`]);
 });
