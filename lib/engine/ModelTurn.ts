@@ -25,7 +25,7 @@ import {
   type WholeResponse,
 } from "./model-response.ts";
 import type { ModelCodec } from "./ModelCodec.ts";
-import { encodeResponse, promptOf } from "./prompt-parts.ts";
+import { encodePlainCall, encodeResponse, plainCalls, promptOf } from "./prompt-parts.ts";
 import { storableArguments } from "./ToolArguments.ts";
 import { makeRequestToolkit } from "./RequestToolkit.ts";
 
@@ -85,6 +85,14 @@ const noneDeclared: ReadonlyMap<string, Json> = new Map();
 const assistantContent = Effect.fnUntraced(function* (
   whole: WholeResponse,
 ): Effect.fn.Return<WrittenResponse, ModelProtocolError> {
+  const calls = plainCalls(whole.parts);
+  if (calls !== undefined) {
+    const response: WrittenResponse = (declared = noneDeclared) =>
+      calls.map((call) =>
+        encodePlainCall(call, declared.get(call.id) ?? storableArguments(call.params)),
+      );
+    return response;
+  }
   const content: Array<WrittenPart> = [];
   for (const part of yield* encodeResponse(whole.parts).pipe(Effect.orDie)) {
     const written = writtenPart(part);

@@ -1,8 +1,14 @@
 /** Parts that the engine reads and writes itself are what upstream's schemas make of them; an upgrade that changes them fails here. */
 import { assert, describe, it } from "@effect/vitest";
 import { Effect, Schema } from "effect";
-import { Prompt } from "effect/unstable/ai";
-import { encodeAssistantParts, promptOf } from "#lib/engine/prompt-parts.ts";
+import { Prompt, Response } from "effect/unstable/ai";
+import {
+  encodeAssistantParts,
+  encodePlainCall,
+  encodeResponse,
+  plainCalls,
+  promptOf,
+} from "#lib/engine/prompt-parts.ts";
 
 const about = { openai: { itemId: "i1" } };
 const call = Prompt.toolCallPart({
@@ -67,6 +73,26 @@ describe("prompt parts", () => {
     }),
   );
 
+  it.effect("[T-02] a response of nothing but calls is encoded as upstream encodes any other", () =>
+    Effect.gen(function* () {
+      const params = { a: [1, "b"] };
+      const made = (id: string, metadata = {}) =>
+        Response.makePart("tool-call", {
+          id,
+          name: "order",
+          params,
+          providerExecuted: id === "c2",
+          metadata,
+        });
+      const calls = [made("c1"), made("c2")];
+      const encoded: unknown = plainCalls(calls)?.map((part) => encodePlainCall(part, params));
+      assert.deepStrictEqual(encoded, yield* encodeResponse(calls));
+      const text = Response.makePart("text", { text: "First this." });
+      assert.isUndefined(plainCalls([...calls, text]));
+      assert.isUndefined(plainCalls([made("c3", about)]));
+    }),
+  );
+
   it("[R28] messages are decoded as upstream's prompt decodes them, once and again", () => {
     const plain = {
       role: "tool",
@@ -76,6 +102,15 @@ describe("prompt parts", () => {
       { role: "system", content: "Go." },
       { role: "user", content: [{ type: "text", text: "Now." }] },
       { role: "user", content: "Please." },
+      { role: "user", content: [] },
+      { role: "system", content: "Go on.", options: about },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "This", options: about },
+          { type: "text", text: "and that" },
+        ],
+      },
       ...messages.map((message) => encode(message)),
       {
         role: "assistant",
@@ -100,11 +135,13 @@ describe("prompt parts", () => {
       { type: "tool-result", id: "c1", name: "order", isFailure: false },
       { type: "text" },
       { type: "text", text: "a", options: [] },
+      { type: "tool-call", id: "c1", name: "order", params: {} },
+      { type: "tool-result", id: "c1", name: "order", isFailure: false, result: 1 },
       null,
       "text",
     ];
     for (const part of broken) {
-      for (const role of ["assistant", "tool"]) {
+      for (const role of ["assistant", "tool", "user", "system", "nobody"]) {
         const message = [{ role, content: [part] }] as never;
         const outcome = (make: () => unknown) => {
           try {
