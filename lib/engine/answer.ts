@@ -15,8 +15,12 @@ import { diagnose } from "./diagnose.ts";
 import { exhaustedBudget, exhaustedTime } from "./turn-plan.ts";
 import type { RunContext } from "./RunContext.ts";
 
+/** How a JSON text begins. Words that begin otherwise are not parsed, only to be refused with an error that nobody reads. */
+const mayBeJson = /^\s*[[{"\-0-9tfn]/;
+
 /** A final text is JSON of the output's encoded side, or the text itself where that side is a string. */
 const readings = (text: string): ReadonlyArray<unknown> => {
+  if (!mayBeJson.test(text)) return [text];
   const parsed = parseJson(text.trim());
   return Result.isSuccess(parsed) ? [parsed.success, text] : [text];
 };

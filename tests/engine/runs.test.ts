@@ -180,6 +180,12 @@ describe("runs (RT-01 to RT-04)", () => {
     ["text as it is", Schema.String, "Your order is on its way.", "Your order is on its way."],
     ["a JSON string", Schema.String, '"quoted"', "quoted"],
     ["a number written by itself", Schema.String, "42", "42"],
+    ["a list", Schema.Array(Schema.Int), "\n [1]", [1]],
+    ["a negative number", Schema.Number, "\uFEFF-1.5 ", -1.5],
+    ["a digit", Schema.Number, "\t0", 0],
+    ["true", Schema.Boolean, " true", true],
+    ["false", Schema.Boolean, "false\n", false],
+    ["null", Schema.Null, "null", null],
   ] as const;
   for (const [name, output, answer, expected] of outputs) {
     it.effect(`[scenario 2][RT-01] the answer is decoded through the output schema: ${name}`, () =>
