@@ -21,6 +21,7 @@ import {
   toolResultsOf,
 } from "#lib/testing/ScriptedModel.ts";
 import * as Migrations from "#server/postgres/Migrations.ts";
+import { makeCallClock } from "./call-clock.ts";
 import { driverLayer, storeLayer, submit, tenantId } from "#tests/support/durable-host.ts";
 
 const parameters = Schema.Struct({ amount: Schema.Int });
@@ -28,10 +29,13 @@ const success = Schema.Struct({ charged: Schema.Int });
 const Charge = Tool.make("charge", { parameters, success });
 const Look = Tool.make("look", { parameters, success }).annotate(ToolExecutionClass, "readonly");
 const toolkit = Toolkit.make(Charge, Look);
-const handlers = toolkit.toLayer({
-  charge: ({ amount }) => Effect.succeed({ charged: amount }),
-  look: ({ amount }) => Effect.succeed({ charged: amount }),
-});
+const clock = makeCallClock();
+const work = ({ amount }: { readonly amount: number }) =>
+  Effect.sync(() => {
+    clock.mark();
+    return { charged: amount };
+  });
+const handlers = toolkit.toLayer({ charge: work, look: work });
 
 const agentOf = (name: string, toolConcurrency: number) =>
   Agent.make(name, {
@@ -97,13 +101,14 @@ export const ourHost = Effect.fnUntraced(function* (url: string) {
   const admit = (agent: "serial" | "batch", tool: string, count: number, key: string) =>
     submit(agent, `${tool} ${count} ${key}`, key).pipe(provide);
 
-  /** One run with `count` calls, from its claim to its settlement; per call. */
+  /** One run with `count` calls: from one call to the next, and per call the whole from its claim to its settlement. */
   const perCall = (agent: "serial" | "batch", tool: "charge" | "look", count: number) =>
     Effect.gen(function* () {
       const { threadId } = yield* admit(agent, tool, count, nextKey());
+      clock.reset();
       const from = performance.now();
       yield* drive({ tenantId, threadId });
-      return (performance.now() - from) / count;
+      return { whole: (performance.now() - from) / count, toNext: clock.perCall() };
     });
 
   /** Statements that such a run sends from its claim on, each a round trip it waits for; per call. Assigner and scans are not its own. */

@@ -49,9 +49,29 @@ export const emptyTail: JournalTail = { sequence: 0, digest: Digest.make("0".rep
 
 const encodeRecord = Schema.encodeSync(RunRecord);
 
-/** The text under which a record is stored and digested. */
+/**
+ * The two records of nearly every call, made of ids and words that the record of their turn was checked with. Their
+ * schemas change nothing, so they are written as they stand; only a number could be what no reader takes.
+ */
+const isPlain = (record: RunRecord): boolean => {
+  switch (record._tag) {
+    case "ToolCallPrepared":
+      return Number.isSafeInteger(record.attempt);
+    case "ToolCallSettled":
+      return (
+        record.kind === "succeeded" &&
+        Number.isSafeInteger(record.originalBytes) &&
+        Number.isSafeInteger(record.endedAt) &&
+        Number.isSafeInteger(record.startedAt ?? 0)
+      );
+    default:
+      return false;
+  }
+};
+
+/** The text under which a record is stored and digested. Throws for one that is not what its schema says. */
 export const bodyOf = (record: RunRecord): string =>
-  Result.getOrThrow(encodeCanonicalJson(encodeRecord(record)));
+  Result.getOrThrow(encodeCanonicalJson(isPlain(record) ? record : encodeRecord(record)));
 
 /**
  * SHA-256 of the canonical JSON of the row's place and body. The thread and the

@@ -66,9 +66,9 @@ interface EventToStore {
   readonly body: string;
 }
 
-/** The two events of nearly every call, made of a record whose text was made and so checked before: plain data, which no encoding changes. */
+/** The three events of nearly every call, made of a record whose text was made before: plain data, which no encoding changes. */
 const isEncoded = ({ _tag }: RunEvent): boolean =>
-  _tag === "ToolCallStarted" || _tag === "ToolCallSucceeded";
+  _tag === "ToolCallDeclared" || _tag === "ToolCallStarted" || _tag === "ToolCallSucceeded";
 
 const eventToStore = (event: RunEvent, at: number | null): EventToStore => ({
   kind: event._tag,

@@ -197,7 +197,8 @@ const make = Effect.gen(function* () {
     yield* Effect.flatMap(decodePlace(head), (taken) => Ref.set(place, taken));
     const row = yield* decodeClaim(head);
     const run = { tenantId: request.tenantId, runId: row.run_id };
-    const records = yield* recordsOfRun(run);
+    // A thread that has no record has none of this run.
+    const records = row.tail_sequence === 0 ? [] : yield* recordsOfRun(run);
     const history =
       row.queue_sequence === 1 ? [] : yield* recordsOfEarlierRuns(request, row.queue_sequence);
     const undelivered = yield* readUndelivered(run);

@@ -12,7 +12,7 @@ import { holdSchema, migrationsTable } from "#server/postgres/Migrations.ts";
  * `remove-segment.ts`, `read-segment.ts` and `write-back.ts`. A number in the code, since the files of a
  * release may be replaced under a process that still runs.
  */
-export const knownMigration = 31;
+export const knownMigration = 32;
 
 export class RetentionOutdated extends Schema.TaggedError<RetentionOutdated>()(
   "RetentionOutdated",

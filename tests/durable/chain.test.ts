@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest";
+import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
 import * as fc from "fast-check";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
+import type { Json } from "#lib/contract/json/json.ts";
 import { digestOf } from "#lib/contract/json/digest.ts";
 import { RunRecord } from "#lib/contract/records.ts";
 import {
@@ -83,6 +85,43 @@ describe("the journal's hash chain", () => {
       assert.deepStrictEqual(Schema.decodeUnknownSync(RunRecord)(parsed), record);
       assert.isFalse(body.includes("\u0000"));
     }
+  });
+
+  it("[PG-06] a record that is written as it stands has the text that its schema gives it, and one that no reader takes is refused", () => {
+    const encode = Schema.encodeSync(RunRecord);
+    const number = fc.oneof(fc.maxSafeInteger(), fc.double(), fc.constantFrom(-0, 0.5, 2 ** 53));
+    const optional = fc.option(number, { nil: undefined });
+    const settled = of.settled("c1");
+    const prepared = of.prepared("c1");
+    let refused = 0;
+    fc.assert(
+      fc.property(
+        number,
+        number,
+        optional,
+        fc.jsonValue({ noUnicodeString: false }),
+        (endedAt, originalBytes, startedAt, result) => {
+          const given: ReadonlyArray<RunRecord> = [
+            {
+              ...settled,
+              endedAt,
+              originalBytes,
+              result: result as Json,
+              ...(startedAt === undefined ? {} : { startedAt }),
+            },
+            { ...prepared, attempt: endedAt },
+          ];
+          for (const record of given) {
+            const expected = Result.try(() => canonicalJson(encode(record)));
+            const written = Result.try(() => bodyOf(record));
+            assert.strictEqual(Result.isFailure(written), Result.isFailure(expected));
+            if (Result.isFailure(expected)) refused += 1;
+            else assert.strictEqual(Result.getOrThrow(written), expected.success);
+          }
+        },
+      ),
+    );
+    assert.isAbove(refused, 0);
   });
 
   it("[PG-02] an untouched chain verifies, also from the middle on", () => {

@@ -3,15 +3,17 @@
  * of them, and the commands people would give. The interpreter under test is the
  * real one; only the store is a list.
  */
-import { Cause, Clock, Deferred, Effect, Exit, type Layer } from "effect";
+import { Cause, Clock, Deferred, Effect, Exit, type Layer, Schema } from "effect";
 import type { LanguageModel, Tool } from "effect/unstable/ai";
 import type * as Agent from "#lib/agent/Agent.ts";
 import { definitionDigestOf } from "#lib/agent/definition-digest.ts";
 import type { RunEvent } from "#lib/contract/events.ts";
 import { RunId, SubmissionId, TenantId, ThreadId } from "#lib/contract/ids.ts";
+import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { Json } from "#lib/contract/json/json.ts";
-import type { Actor, RecordOf, RunRecord, RunRecordKind } from "#lib/contract/records.ts";
+import { type Actor, type RecordOf, RunRecord, type RunRecordKind } from "#lib/contract/records.ts";
 import type { ResolutionKind } from "#lib/contract/status.ts";
+import { bodyOf } from "#lib/durable/chain.ts";
 import type { DiagnosticToStore } from "#lib/durable/Journal.ts";
 import { eventsOf } from "#lib/durable/record-events.ts";
 import { foldRecords, withInner } from "#lib/durable/run-state.ts";
@@ -54,6 +56,14 @@ export const kindOf = <Kind extends RunRecordKind>(
 
 class ProcessLost extends Error {}
 
+const encodeRecord = Schema.encodeSync(RunRecord);
+
+/** The chain writes the records made most often as they stand: a run must make them as their schema says. */
+const refuseUnreadable = (record: RunRecord): void => {
+  const expected = canonicalJson(encodeRecord(record));
+  if (bodyOf(record) !== expected) throw new Error(`${bodyOf(record)} is not ${expected}`);
+};
+
 /** One process that can be lost; nothing it does afterwards reaches the store. */
 export interface Process {
   readonly lose: Effect.Effect<never>;
@@ -91,6 +101,7 @@ export const makeProcess = Effect.fnUntraced(function* (
         const isLast = appends === crash?.append;
         if (isLast) gone = true;
         if (!isLast || crash.landed) {
+          records.forEach(refuseUnreadable);
           store.appends.push(records);
           store.diagnostics.push(...diagnostics);
           store.events.push(...records.flatMap(eventsOf));

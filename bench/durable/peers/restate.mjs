@@ -44,7 +44,8 @@ const until = async (/** @type {() => Promise<boolean>} */ ready, /** @type {str
 
 const quietLogger = () => {};
 
-export const startRestate = async () => {
+/** @param {() => void} mark the work of a call begins */
+export const startRestate = async (mark) => {
   const [servicePort, ingressPort, adminPort, nodePort] = await Promise.all([
     freePort(),
     freePort(),
@@ -59,7 +60,10 @@ export const startRestate = async () => {
         /** @type {{ count: number }} */ { count },
       ) => {
         for (let index = 0; index < count; index++) {
-          await context.run(`charge-${index}`, async () => ({ charged: index }));
+          await context.run(`charge-${index}`, async () => {
+            mark();
+            return { charged: index };
+          });
         }
         return count;
       },
