@@ -96,12 +96,15 @@ export const chainRecords = (
   records: ReadonlyArray<RunRecord>,
   owner: { readonly threadId: string; readonly epoch: number },
 ): { readonly rows: ReadonlyArray<ChainedRow>; readonly tail: JournalTail } => {
+  const { epoch, threadId } = owner;
   let end = tail;
   const rows = records.map((record): ChainedRow => {
-    const place = { sequence: end.sequence + 1, previousDigest: end.digest, body: bodyOf(record) };
-    const digest = rowDigest({ ...owner, ...place });
-    end = { sequence: place.sequence, digest };
-    return { ...place, kind: record._tag, digest };
+    const sequence = end.sequence + 1;
+    const previousDigest = end.digest;
+    const body = bodyOf(record);
+    const digest = rowDigest({ threadId, epoch, sequence, previousDigest, body });
+    end = { sequence, digest };
+    return { sequence, kind: record._tag, body, digest, previousDigest };
   });
   return { rows, tail: end };
 };

@@ -92,14 +92,14 @@ const check = Effect.fnUntraced(function* (
   const decoded = yield* decodeArguments(tool, call, codec);
   if (call.providerExecuted || !requiresHandler(tool)) {
     if (Result.isSuccess(decoded))
-      return { ...base, _tag: "provider", parameters: decoded.success.parameters };
+      return { _tag: "provider", parameters: decoded.success.parameters, ...base };
     return yield* rejected(
       call,
       "provider-parameters",
       `The provider executed ${call.toolName} with parameters that its schema refuses: ${decoded.failure.description}`,
     );
   }
-  if (Result.isSuccess(decoded)) return { ...base, _tag: "executable", arguments: decoded.success };
+  if (Result.isSuccess(decoded)) return { _tag: "executable", arguments: decoded.success, ...base };
   const { description, malformed, parameters } = decoded.failure;
   if (malformed) {
     return yield* rejected(
@@ -116,9 +116,9 @@ const check = Effect.fnUntraced(function* (
     );
   }
   return {
-    ...base,
     _tag: "rejected",
     parameters,
     encodedError: yield* rejectionResult(tool, description),
+    ...base,
   };
 });

@@ -29,6 +29,7 @@ const maxAnswerBytes = 1_048_576;
 const returnedTo = (call: SettlementBase) =>
   call.isInner === true ? ("returned-to-caller" as const) : ("returned-to-model" as const);
 
+/** Stands behind what is added to it: V8 makes an object that begins with a spread by a slow way, a key at a time. */
 const base = (call: SettlementBase, result: Json, maxBytes = call.resultBytes) => ({
   _tag: "ToolCallSettled" as const,
   runId: call.runId,
@@ -44,7 +45,7 @@ const base = (call: SettlementBase, result: Json, maxBytes = call.resultBytes) =
 /** A success, kept whole where it is the answer. */
 const success = (call: SettlementBase, result: Json) =>
   call.completes === true
-    ? { ...base(call, result, maxAnswerBytes), completes: true as const }
+    ? { completes: true as const, ...base(call, result, maxAnswerBytes) }
     : base(call, result);
 
 /** The handler's success; the selection was taken before the result is bounded here (X-12). */
@@ -53,11 +54,11 @@ export const settledSuccess = (
   result: Json,
   selection: ReadonlyArray<string> | undefined,
 ): Settled => ({
-  ...success(call, result),
   kind: "succeeded",
   isFailure: false,
   source: "handler",
   ...(selection === undefined ? {} : { selection }),
+  ...success(call, result),
 });
 
 /** A declared failure that whoever called sees: the model or a program (F-02, CM-07). */
@@ -66,12 +67,12 @@ export const settledReturned = (
   result: Json,
   failure: FailureSummary,
 ): Settled => ({
-  ...base(call, result),
   kind: "failed",
   isFailure: true,
   source: "handler",
   failureHandling: returnedTo(call),
   failure,
+  ...base(call, result),
 });
 
 /** An inner call that was refused before its handler; the program is told in the words of `failure` (CM-03). */
@@ -81,28 +82,27 @@ export const settledRefused = (
   error: Json,
   failure: FailureSummary,
 ): Settled => ({
-  // The error's own schema bounds it; cut, it could not be given again to a program that runs again.
-  ...base({ ...call, resultBytes: Number.MAX_SAFE_INTEGER }, error),
   kind,
   isFailure: true,
   source: "preflight",
   failureHandling: returnedTo(call),
   failure,
+  // The error's own schema bounds it; cut, it could not be given again to a program that runs again.
+  ...base({ ...call, resultBytes: Number.MAX_SAFE_INTEGER }, error),
 });
 
 /** A failure that ends the run; the model sees nothing of it (F-01, F-04). */
 export const settledPropagated = (call: SettlementBase, failure: FailureSummary): Settled => ({
-  ...base(call, null),
   kind: "failed",
   isFailure: true,
   source: "handler",
   failureHandling: "propagated",
   failure,
+  ...base(call, null),
 });
 
 /** Parameters that were refused; no handler, no approval, no authorization (F-06). */
 export const settledRejection = (call: SettlementBase, encodedError: Json): Settled => ({
-  ...base(call, encodedError),
   kind: "rejected",
   isFailure: true,
   source: "preflight",
@@ -111,11 +111,11 @@ export const settledRejection = (call: SettlementBase, encodedError: Json): Sett
     errorTag: "ToolParameterValidationError",
     message: `The arguments of ${call.toolName} are invalid.`,
   },
+  ...base(call, encodedError),
 });
 
 /** A tool that its request did not offer: the model is told so, and nothing of its batch was started (X-09). */
 export const settledUnoffered = (call: SettlementBase, result: Json): Settled => ({
-  ...base(call, result),
   kind: "rejected",
   isFailure: true,
   source: "preflight",
@@ -124,6 +124,7 @@ export const settledUnoffered = (call: SettlementBase, result: Json): Settled =>
     errorTag: "AgentToolCallRejected",
     message: `The model called ${call.toolName}, which its request did not offer.`,
   },
+  ...base(call, result),
 });
 
 /** A person's denial or an expiry, each in its own words (A-06, A-07). */
@@ -132,10 +133,10 @@ export const settledUnapproved = (
   kind: "denied-by-person" | "expired",
   result: Json,
 ): Settled => ({
-  ...base(call, result),
   kind,
   isFailure: true,
   source: "approval",
+  ...base(call, result),
 });
 
 /** Declared, but never started: a budget, a changed tool (F-14, DU-19). */
@@ -144,10 +145,10 @@ export const settledNotExecuted = (
   source: "preflight" | "drift",
   reason: string,
 ): Settled => ({
-  ...base(call, { _tag: "ToolCallNotExecuted", reason }),
   kind: "not-executed",
   isFailure: true,
   source,
+  ...base(call, { _tag: "ToolCallNotExecuted", reason }),
 });
 
 /** An operator's, reconciler's or probe rule's word on an effect in doubt (DU-06, DU-08). */

@@ -68,13 +68,13 @@ export const settlementOf = (
     toolName: declared.toolName,
   };
   const base: SettlementBase = {
-    ...about,
     failureMode: call.tool.failureMode,
     resultBytes: context.resultBytes,
     isInner: declared.parentCallId !== undefined,
     completes: completesRun(context, declared),
     startedAt,
     endedAt,
+    ...about,
   };
   const evidenceOf = (cause: unknown) =>
     diagnose(position, `failure-${preparations}`, declared.toolName, cause);

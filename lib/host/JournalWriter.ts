@@ -180,10 +180,9 @@ export const makeJournalWriter = (
     ).pipe(Effect.forever, Effect.forkScoped);
 
     const offer = (entry: Omit<Entry, "done">) =>
-      Effect.gen(function* () {
-        const done = yield* Deferred.make<void, DurabilityError>();
-        yield* Queue.offer(queue, { ...entry, done });
-        return done;
+      Effect.suspend(() => {
+        const done = Deferred.makeUnsafe<void, DurabilityError>();
+        return Effect.as(Queue.offer(queue, { done, ...entry }), done);
       });
     const recordOf = (
       run: RunOfThread,
