@@ -21,6 +21,8 @@ export interface LaunchedServer {
 export interface LaunchOptions {
   readonly dataFolder: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The checkout of another release, built already; default: this one, built first. */
+  readonly release?: string;
   /** Milliseconds to wait for readiness, a build included. */
   readonly patience?: number;
 }
@@ -57,7 +59,8 @@ export const buildOnce = (): Promise<unknown> => {
 };
 
 export const launchServer = async (options: LaunchOptions): Promise<LaunchOutcome> => {
-  await buildOnce();
+  const { release = root } = options;
+  if (release === root) await buildOnce();
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     PORT: "0",
@@ -65,8 +68,8 @@ export const launchServer = async (options: LaunchOptions): Promise<LaunchOutcom
     ...options.env,
   };
   for (const name of neutral) if (options.env?.[name] === undefined) delete env[name];
-  const child = spawn(process.execPath, [path.join(root, "scripts/start.mjs"), "--no-build"], {
-    cwd: root,
+  const child = spawn(process.execPath, [path.join(release, "scripts/start.mjs"), "--no-build"], {
+    cwd: release,
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
