@@ -18,15 +18,18 @@ export interface ApprovalListQuery {
   readonly limit?: number;
 }
 
-/** Columns of `approval_requests AS a JOIN runs AS r`. */
-export const approvalListColumns = `
+/** Columns of `approval_requests AS a JOIN runs AS r`: what a request's row says of itself. */
+export const approvalOwnColumns = `
   a.request_id AS "requestId", a.run_id AS "runId", a.agent_id AS "agentId",
   a.thread_id AS "threadId", r.title AS "runTitle", a.turn, a.call_id AS "callId",
   a.tool_name AS "toolName", a.summary, a.risk, a.state, r.requester_name AS requester,
-  (SELECT count(*)::int4 FROM approval_requests b WHERE b.tenant_id = a.tenant_id
-    AND b.run_id = a.run_id AND b.turn = a.turn AND b.state = 'pending') AS "batchPending",
   ${millis("a.requested_at")} AS "requestedAt", ${millis("a.expires_at")} AS "expiresAt",
   ${millis("a.decided_at")} AS "decidedAt", a.decider_name AS "decidedBy"`;
+
+/** And how many of its batch are pending with it. */
+export const approvalListColumns = `${approvalOwnColumns},
+  (SELECT count(*)::int4 FROM approval_requests b WHERE b.tenant_id = a.tenant_id
+    AND b.run_id = a.run_id AND b.turn = a.turn AND b.state = 'pending') AS "batchPending"`;
 
 const Row = Schema.Struct({ ...ApprovalListItem.fields, cursorAt: Schema.String });
 

@@ -48,6 +48,9 @@ export const readPlace = Effect.fnUntraced(function* (tenantId: TenantId, asked:
   });
 });
 
+/** Nobody is taken to look for so long without beginning anew (`lookSeconds`). */
+const longestLookMillis = 10 * 60_000;
+
 /** As the index `events_about_people` has it, word for word. */
 export const aboutPeople = `e.kind IN ('ApprovalRequested', 'ApprovalDecided', 'ApprovalCounted', 'ApprovalExtended',
   'ApprovalLookedAt', 'ToolCallUnknown', 'UnknownProbed', 'UnknownResolved', 'AbortRequested', 'DenialAcknowledged')`;
@@ -60,8 +63,25 @@ const EventRow = Schema.Struct({
 });
 export type PersonEvent = Pick<LoggedEvent, "sequence" | "runId" | "at" | "event">;
 
-/** Every event about people in these runs, also after the moment: what has one has its place by it. */
-export const readPersonEvents = (tenantId: TenantId, runIds: ReadonlyArray<RunId>) =>
+/** What is read of a queue's past: what opens and closes a row, also after the moment, and what else it showed by then. */
+const ofQueue = {
+  approvals: {
+    spans: ["ApprovalRequested", "ApprovalDecided"],
+    shown: ["ApprovalCounted", "ApprovalExtended"],
+  },
+  unknowns: { spans: ["ToolCallUnknown", "UnknownResolved"], shown: ["UnknownProbed"] },
+} as const;
+
+/**
+ * The events that a queue's past is made of, in these runs: a row is open by what opened and closed it, also
+ * after the moment. Whoever had begun to look long before looks no more; a queue has many looks and few looking.
+ */
+export const readPersonEvents = (
+  tenantId: TenantId,
+  queue: keyof typeof ofQueue,
+  runIds: ReadonlyArray<RunId>,
+  { at, sequence }: Pick<MomentPlace, "at" | "sequence">,
+) =>
   Effect.flatMap(SqlClient, (sql) =>
     runIds.length === 0
       ? Effect.succeed<ReadonlyArray<PersonEvent>>([])
@@ -69,7 +89,12 @@ export const readPersonEvents = (tenantId: TenantId, runIds: ReadonlyArray<RunId
           SELECT e.sequence::float8 AS sequence, e.run_id AS "runId",
             ${sql.literal(millis("e.at"))} AS at, e.body AS event
           FROM events e WHERE e.tenant_id = ${tenantId} AND e.run_id IN ${sql.in([...new Set(runIds)])}
-            AND ${sql.literal(aboutPeople)} ORDER BY e.sequence`),
+            AND ${sql.literal(aboutPeople)}
+            AND (e.kind IN ${sql.in(ofQueue[queue].spans)}
+              OR (e.sequence <= ${sequence}::float8::bigint AND (e.kind IN ${sql.in(ofQueue[queue].shown)}
+                OR (${queue} = 'approvals' AND e.kind = 'ApprovalLookedAt'
+                  AND e.at > to_timestamp(${at - longestLookMillis}::float8 / 1000)))))
+          ORDER BY e.sequence`),
   );
 
 /** Clocks of hosts and of the database may differ by so much, either way. */

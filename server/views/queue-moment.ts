@@ -7,7 +7,7 @@ import { momentRows } from "#lib/contract/http/moment-rows.ts";
 import type { MomentPlace } from "#lib/contract/http/moments.ts";
 import type { RunId, TenantId } from "#lib/contract/ids.ts";
 import { UnknownListItem } from "#lib/contract/unknown-views.ts";
-import { approvalListColumns } from "./list-approvals.ts";
+import { approvalOwnColumns } from "./list-approvals.ts";
 import { clockSlackMillis, type PersonEvent, readPersonEvents, readPlace } from "./moment-place.ts";
 import { approvalsThen, unknownsThen } from "./queue-then.ts";
 import { decodeRows, inSnapshot } from "./snapshot.ts";
@@ -30,6 +30,7 @@ const ApprovalRow = Schema.Struct({
 /** A queue's past is read alike: where in the log, what may have been open around then, and what the log says of it. */
 const readQueue = <Row extends { readonly runId: RunId }, Then, E, R>(
   tenantId: TenantId,
+  queue: "approvals" | "unknowns",
   asked: number,
   readCandidates: (sql: SqlClient, place: MomentPlace) => Effect.Effect<ReadonlyArray<Row>, E, R>,
   openThen: (
@@ -45,7 +46,9 @@ const readQueue = <Row extends { readonly runId: RunId }, Then, E, R>(
       const candidates = yield* readCandidates(yield* SqlClient, place);
       const events = yield* readPersonEvents(
         tenantId,
+        queue,
         candidates.map(({ runId }) => runId),
+        place,
       );
       const items = openThen(candidates, events, place);
       return {
@@ -61,10 +64,11 @@ export const readApprovalsMoment = Effect.fn("views.readApprovalsMoment")(
   (tenantId: TenantId, asked: number) =>
     readQueue(
       tenantId,
+      "approvals",
       asked,
       (sql, { at }) =>
         decodeRows(ApprovalRow)(sql`
-          SELECT ${sql.literal(approvalListColumns)}, a.approvers_required AS "approversRequired"
+          SELECT ${sql.literal(approvalOwnColumns)}, 0 AS "batchPending", a.approvers_required AS "approversRequired"
           FROM ${openNear(sql, "approvals", at)} AS near
           JOIN approval_requests a ON a.tenant_id = ${tenantId} AND a.request_id = near.request_id
           JOIN runs r ON r.tenant_id = a.tenant_id AND r.run_id = a.run_id
@@ -78,6 +82,7 @@ export const readUnknownsMoment = Effect.fn("views.readUnknownsMoment")(
   (tenantId: TenantId, asked: number) =>
     readQueue(
       tenantId,
+      "unknowns",
       asked,
       (sql, { at }) =>
         decodeRows(UnknownListItem)(sql`

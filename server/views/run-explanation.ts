@@ -32,6 +32,7 @@ const Row = Schema.Struct({
   canGoOn: Schema.Boolean,
   behind: Schema.NullOr(Schema.String),
   workerAlive: Schema.Boolean,
+  /** Of a failed run; none of any other. */
   startedEffects: Schema.Array(Schema.String),
 });
 
@@ -61,11 +62,13 @@ export const readRunToExplain = (tenantId: TenantId, runId: RunId) =>
             AND w.heartbeat_at > clock_timestamp() - ${silentSeconds} * interval '1 second'
           FROM threads t JOIN workers w ON w.worker_id = t.worker_id
           WHERE t.tenant_id = s.tenant_id AND t.thread_id = s.thread_id), false) AS "workerAlive",
-        ARRAY(SELECT DISTINCT c.tool_name FROM tool_calls c
+        -- Asked of a failed run alone (judgeRetry): a long one has many calls.
+        CASE WHEN s.state <> 'settled' OR r.state <> 'failed' THEN ARRAY[]::text[]
+        ELSE ARRAY(SELECT DISTINCT c.tool_name FROM tool_calls c
           WHERE c.tenant_id = s.tenant_id AND c.run_id = s.run_id AND c.prepared_sequence IS NOT NULL
             AND NOT EXISTS (SELECT FROM unknown_outcomes u WHERE u.tenant_id = c.tenant_id
               AND u.unknown_id = c.unknown_id AND u.after_settlement AND u.resolution = 'never-happened')
-          ORDER BY c.tool_name LIMIT 20) AS "startedEffects"
+          ORDER BY c.tool_name LIMIT 20) END AS "startedEffects"
       FROM submissions s JOIN runs r ON r.tenant_id = s.tenant_id AND r.run_id = s.run_id
       WHERE s.tenant_id = ${tenantId} AND s.run_id = ${runId}`);
     return rows[0] ?? (yield* notFound("run"));
@@ -77,16 +80,23 @@ const DecisionRow = Schema.Struct({
   suspendedFor: Schema.NullOr(Schema.Literals(["approval", "unknown"])),
 });
 
-/** The newest decisions, oldest first. */
+/**
+ * The newest decisions, oldest first. A run's records are gone through once: looked for beside each attempt, how it
+ * ended would be a search of them all for every attempt that was lost.
+ */
 const readDecisions = (tenantId: TenantId, runId: RunId) =>
   Effect.flatMap(SqlClient, (sql) =>
     decodeRows(DecisionRow)(sql`
-      SELECT ${sql.literal(millis("j.recorded_at"))} AS at, j.body AS record,
-        (SELECT n.body::json ->> 'waitingFor' FROM journal_records n
-          WHERE n.tenant_id = j.tenant_id AND n.run_id = j.run_id AND n.kind = 'RunSuspended'
-            AND n.epoch = j.epoch ORDER BY n.sequence DESC LIMIT 1) AS "suspendedFor"
-      FROM journal_records j
-      WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.kind = 'AttemptStarted'
+      WITH told AS MATERIALIZED (
+        SELECT j.sequence, j.epoch, j.kind, j.recorded_at, j.body FROM journal_records j
+        WHERE j.tenant_id = ${tenantId} AND j.run_id = ${runId} AND j.kind IN ('AttemptStarted', 'RunSuspended')
+      ), ended AS (
+        SELECT DISTINCT ON (n.epoch) n.epoch, n.body::json ->> 'waitingFor' AS waiting_for
+        FROM told n WHERE n.kind = 'RunSuspended' ORDER BY n.epoch, n.sequence DESC
+      )
+      SELECT ${sql.literal(millis("j.recorded_at"))} AS at, j.body AS record, n.waiting_for AS "suspendedFor"
+      FROM told j LEFT JOIN ended n ON n.epoch = j.epoch
+      WHERE j.kind = 'AttemptStarted'
       ORDER BY j.sequence DESC LIMIT ${maxDecisions}`),
   ).pipe(Effect.map((rows) => rows.toReversed()));
 
