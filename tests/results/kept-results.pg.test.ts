@@ -1,6 +1,5 @@
 /** What is kept of large results on PostgreSQL: checked, archived and removed with its run. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
@@ -12,11 +11,7 @@ import { restoreArchive } from "#server/retention/restore-archive.ts";
 import { retain } from "#server/retention/retain.ts";
 import { recordsOf, type RunPlace } from "#tests/postgres/records.ts";
 import { rows, started, store } from "#tests/postgres/store.ts";
-
-const folderOf = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(path.join(os.tmpdir(), "effect-agent-kept-"))),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true })),
-);
+import { age, folderOf, options } from "#tests/support/retention.ts";
 
 /** A settled run with two large results in its seven records: the fourth and fifth name them. */
 const settledRun = Effect.fnUntraced(function* (tenant: string) {
@@ -49,17 +44,6 @@ const faultsOf = (tenant: string) =>
 const change = (place: RunPlace, statement: string) =>
   rows(`${statement} WHERE run_id = $1 AND call_id = 'c1'`, [place.runId]);
 
-const age = (place: RunPlace) =>
-  rows("UPDATE submissions SET settled_at = now() - interval '100 days' WHERE run_id = $1", [
-    place.runId,
-  ]);
-
-const options = (folder: string | undefined) => ({
-  olderThanSeconds: 90 * 86_400,
-  folder,
-  onProgress: () => Effect.void,
-});
-
 layer(store, { excludeTestServices: true })("kept results on PostgreSQL", (it) => {
   it.effect(
     "[R52][PG-01] a run with large results has no fault, and its rebuild no difference",
@@ -90,8 +74,8 @@ layer(store, { excludeTestServices: true })("kept results on PostgreSQL", (it) =
           yield* faultsOf(tenant),
           expected.map((sequence) => ["result", sequence]),
         );
-        yield* age(place);
-        const report = yield* retain(options(undefined));
+        yield* age(place, 100);
+        const report = yield* retain(options());
         assert.deepStrictEqual([report.runs, report.faulty], [0, 1]);
         // Out of the way of the other cases.
         yield* rows("UPDATE submissions SET settled_at = now() WHERE run_id = $1", [place.runId]);
@@ -109,8 +93,8 @@ layer(store, { excludeTestServices: true })("kept results on PostgreSQL", (it) =
           [place.runId],
         );
         assert.strictEqual(kept.length, 2);
-        yield* age(place);
-        assert.strictEqual((yield* retain(options(folder))).runs, 1);
+        yield* age(place, 100);
+        assert.strictEqual((yield* retain(options({ folder }))).runs, 1);
         const [left] = yield* rows(
           "SELECT count(*)::int AS n FROM kept_results WHERE run_id = $1",
           [place.runId],

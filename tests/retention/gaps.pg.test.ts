@@ -12,7 +12,16 @@ import { proofLines } from "#server/views/proof-pack.ts";
 import { claimOf, resolve } from "#tests/postgres/people.ts";
 import { recordsOf, type RunPlace } from "#tests/postgres/records.ts";
 import { admit, claimed, rows, store, writerOf } from "#tests/postgres/store.ts";
-import { age, archivesIn, faultsOf, folderOf, options, settledRun, tablesWith } from "./runs.ts";
+import {
+  age,
+  archivesIn,
+  faultsOf,
+  folderOf,
+  options,
+  passKilledAt,
+  settledRun,
+  tablesWith,
+} from "#tests/support/retention.ts";
 
 const exporter: Actor = { kind: "operator", id: "ada", name: "Ada" };
 
@@ -162,14 +171,7 @@ layer(store, { excludeTestServices: true })("gaps in a journal", (it) => {
         const place = yield* settledRun(tenant);
         yield* age(place, 100);
         // As if the process had died after the file and before the rows.
-        yield* rows(
-          "CREATE FUNCTION stop_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''killed''; END'",
-        );
-        yield* rows(
-          "CREATE TRIGGER stop_here BEFORE DELETE ON journal_records FOR EACH ROW EXECUTE FUNCTION stop_here()",
-        );
-        yield* Effect.flip(retain(options({ folder })));
-        yield* rows("DROP FUNCTION stop_here CASCADE");
+        yield* passKilledAt("DELETE", "journal_records", folder);
         for (const elsewhere of [other, undefined]) {
           const report = yield* retain(options({ folder: elsewhere }));
           assert.deepStrictEqual([report.runs, report.held], [0, 1]);
@@ -190,14 +192,7 @@ layer(store, { excludeTestServices: true })("gaps in a journal", (it) => {
         const place = yield* settledRun(tenant);
         yield* age(place, 100);
         // The row is there, the file is not: the process died between them.
-        yield* rows(
-          "CREATE FUNCTION stop_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''killed''; END'",
-        );
-        yield* rows(
-          "CREATE TRIGGER stop_here BEFORE UPDATE ON archives FOR EACH ROW EXECUTE FUNCTION stop_here()",
-        );
-        yield* Effect.flip(retain(options({ folder })));
-        yield* rows("DROP FUNCTION stop_here CASCADE");
+        yield* passKilledAt("UPDATE", "archives", folder);
         const [lost] = archivesIn(folder);
         yield* Effect.sync(() => {
           for (const name of readdirSync(folder)) rmSync(path.join(folder, name));

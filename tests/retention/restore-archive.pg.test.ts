@@ -16,7 +16,16 @@ import { proofLines } from "#server/views/proof-pack.ts";
 import { abort, decide, resolve, waiting } from "#tests/postgres/people.ts";
 import type { RunPlace } from "#tests/postgres/records.ts";
 import { admit, rows, store } from "#tests/postgres/store.ts";
-import { age, archivesIn, faultsOf, folderOf, options, settledRun, tablesWith } from "./runs.ts";
+import {
+  age,
+  archivedRun,
+  archivesIn,
+  faultsOf,
+  folderOf,
+  options,
+  settledRun,
+  tablesWith,
+} from "#tests/support/retention.ts";
 
 /** Every row that the tables of runs hold of a run, as text. */
 const everythingOf = Effect.fnUntraced(function* (place: RunPlace) {
@@ -116,13 +125,9 @@ layer(store, { excludeTestServices: true })("npm run restore-archive", (it) => {
     () =>
       Effect.gen(function* () {
         const tenant = "again";
-        const folder = yield* folderOf;
+        const { file, folder, name, place } = yield* archivedRun(tenant);
         const other = yield* folderOf;
-        const place = yield* settledRun(tenant);
-        yield* age(place, 100);
-        yield* retain(options({ folder }));
-        const [name] = archivesIn(folder);
-        yield* restoreArchive(path.join(folder, name ?? ""));
+        yield* restoreArchive(file);
         assert.strictEqual((yield* retain(options({ folder }))).runs, 0);
         assert.include(yield* tablesWith(place), "runs");
         yield* restoreDays(tenant, 91);
@@ -137,8 +142,8 @@ layer(store, { excludeTestServices: true })("npm run restore-archive", (it) => {
         assert.deepStrictEqual(yield* tablesWith(place), []);
         assert.deepStrictEqual(yield* faultsOf(tenant), []);
         // And back once more; this time the archive is lost.
-        yield* restoreArchive(path.join(folder, name ?? ""));
-        assert.strictEqual(yield* abandonArchive(name ?? ""), 1);
+        yield* restoreArchive(file);
+        assert.strictEqual(yield* abandonArchive(name), 1);
         assert.strictEqual((yield* retain(options({ folder: other }))).runs, 1);
         assert.strictEqual(archivesIn(other).length, 1);
       }).pipe(Effect.scoped),
@@ -148,13 +153,7 @@ layer(store, { excludeTestServices: true })("npm run restore-archive", (it) => {
     "[PG-02] is refused for what is here already, for a changed file and for another database's",
     () =>
       Effect.gen(function* () {
-        const tenant = "refused";
-        const folder = yield* folderOf;
-        const place = yield* settledRun(tenant);
-        yield* age(place, 100);
-        yield* retain(options({ folder }));
-        const [name] = archivesIn(folder);
-        const file = path.join(folder, name ?? "");
+        const { file, name, place } = yield* archivedRun("refused");
         const words = Effect.map(Effect.flip(restoreArchive(file)), (error) => error.message);
         const whole = readFileSync(file, "utf8");
         appendFileSync(file, "\n");
@@ -196,13 +195,7 @@ layer(store, { excludeTestServices: true })("npm run restore-archive", (it) => {
     "[PG-02] the file is read whole before the transaction begins, which the database ends when it says nothing for 15 seconds",
     () =>
       Effect.gen(function* () {
-        const tenant = "long";
-        const folder = yield* folderOf;
-        const place = yield* settledRun(tenant);
-        yield* age(place, 100);
-        yield* retain(options({ folder }));
-        const [name] = archivesIn(folder);
-        const file = path.join(folder, name ?? "");
+        const { file } = yield* archivedRun("long");
         const whole = readFileSync(file, "utf8");
         rmSync(file);
         execFileSync("mkfifo", [file]);

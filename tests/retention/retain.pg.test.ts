@@ -13,14 +13,16 @@ import { recordsOf } from "#tests/postgres/records.ts";
 import { admit, rows, started, store } from "#tests/postgres/store.ts";
 import {
   age,
+  archivedRun,
   archivesIn,
   faultsOf,
   folderOf,
   options,
+  passKilledAt,
   settle,
   settledRun,
   tablesWith,
-} from "./runs.ts";
+} from "#tests/support/retention.ts";
 
 layer(store, { excludeTestServices: true })("retention", (it) => {
   it.effect(
@@ -148,14 +150,7 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
         const place = yield* settledRun(tenant);
         yield* age(place, 100);
         // As if the process had died after the file and before the rows.
-        yield* rows(
-          "CREATE FUNCTION stop_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''killed''; END'",
-        );
-        yield* rows(
-          "CREATE TRIGGER stop_here BEFORE DELETE ON journal_records FOR EACH ROW EXECUTE FUNCTION stop_here()",
-        );
-        yield* Effect.flip(retain(options({ folder })));
-        yield* rows("DROP FUNCTION stop_here CASCADE");
+        yield* passKilledAt("DELETE", "journal_records", folder);
         const [archive] = archivesIn(folder);
         assert.include(yield* tablesWith(place), "journal_records");
         writeFileSync(path.join(folder, "left.jsonl.partial"), "half a line");
@@ -173,10 +168,7 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
     () =>
       Effect.gen(function* () {
         const tenant = "restored";
-        const folder = yield* folderOf;
-        const place = yield* settledRun(tenant);
-        yield* age(place, 100);
-        yield* retain(options({ folder }));
+        const { folder, place } = yield* archivedRun(tenant);
         // The backup from before the pass, in which the thread then got other records.
         yield* rows("DELETE FROM archived_runs WHERE run_id = $1", [place.runId]);
         yield* rows("DELETE FROM archives WHERE tenant_id = $1", [tenant]);
@@ -200,14 +192,9 @@ layer(store, { excludeTestServices: true })("retention", (it) => {
 
   it.effect("[PG-02] an archive that was changed, cut or lost its manifest is named", () =>
     Effect.gen(function* () {
-      const tenant = "altered-archive";
-      const folder = yield* folderOf;
-      yield* age(yield* settledRun(tenant), 100);
-      yield* retain(options({ folder }));
-      const [name] = archivesIn(folder);
-      const file = path.join(folder, name ?? "");
+      const { file, folder, name } = yield* archivedRun("altered-archive");
       const whole = readFileSync(file, "utf8");
-      const kinds = Effect.map(checkArchive(folder, name ?? ""), ({ faults }) =>
+      const kinds = Effect.map(checkArchive(folder, name), ({ faults }) =>
         faults.map((fault) => fault.kind),
       );
       writeFileSync(file, whole.replace("I will refund.", "I will not refund."));

@@ -1,12 +1,12 @@
 /** The command in a process of its own, killed in the middle, on a real PostgreSQL. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import os from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { assert, layer } from "@effect/vitest";
 import * as Effect from "effect/Effect";
 import { recordsOf } from "#tests/postgres/records.ts";
 import { rows, started, store, TestUrl } from "#tests/postgres/store.ts";
+import { folderOf } from "#tests/support/retention.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -63,11 +63,6 @@ const settledRuns = Effect.fnUntraced(function* (tenant: string, count: number) 
   yield* rows("UPDATE submissions SET settled_at = now() - interval '100 days'");
   return made;
 });
-
-const folderOf = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(path.join(os.tmpdir(), "effect-agent-retention-"))),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true })),
-);
 
 layer(store, { excludeTestServices: true })("npm run retention", (it) => {
   it.effect(

@@ -1,4 +1,4 @@
-/** Runs to take out, and what is left of them. */
+/** What tests of retention begin with: runs to take out, archives, and what is left of both. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect";
 import { TenantId } from "#lib/contract/ids.ts";
 import { verifyAudit } from "#server/postgres/verify-audit.ts";
 import { verifyTenant } from "#server/postgres/verify-journal.ts";
-import type { RetentionOptions } from "#server/retention/retain.ts";
+import { retain, type RetentionOptions } from "#server/retention/retain.ts";
 import { recordsOf, type RunPlace } from "#tests/postgres/records.ts";
 import { admit, claimed, rows, writerOf } from "#tests/postgres/store.ts";
 
@@ -55,6 +55,32 @@ export const options = (more: Partial<RetentionOptions> = {}): RetentionOptions 
 
 export const archivesIn = (folder: string) =>
   readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
+
+/** An old settled run of the tenant, put away into an archive of its own. */
+export const archivedRun = Effect.fnUntraced(function* (tenant: string) {
+  const folder = yield* folderOf;
+  const place = yield* settledRun(tenant);
+  yield* age(place, 100);
+  yield* retain(options({ folder }));
+  const name = archivesIn(folder)[0] ?? "";
+  return { folder, place, name, file: path.join(folder, name) };
+});
+
+/** A pass that dies where it would do this to a row of that table, as a process does that is killed there. */
+export const passKilledAt = Effect.fnUntraced(function* (
+  act: "DELETE" | "UPDATE",
+  table: "archives" | "journal_records",
+  folder: string,
+) {
+  yield* rows(
+    "CREATE FUNCTION stop_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''killed''; END'",
+  );
+  yield* rows(
+    `CREATE TRIGGER stop_here BEFORE ${act} ON ${table} FOR EACH ROW EXECUTE FUNCTION stop_here()`,
+  );
+  yield* Effect.flip(retain(options({ folder })));
+  yield* rows("DROP FUNCTION stop_here CASCADE");
+});
 
 /** Every table that holds rows of runs, but for those that are meant to keep them. */
 const runTables = `SELECT table_name AS name FROM information_schema.columns
