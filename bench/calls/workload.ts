@@ -53,8 +53,12 @@ export const workload = {
 export type Workload = typeof workload;
 
 /** One whole run: gives the final answer and how many calls reached the handler. */
+export type Run = () => Promise<{ readonly answer: string; readonly handled: number }>;
+
 export interface Contender {
   readonly name: string;
-  readonly whole: () => Promise<{ readonly answer: string; readonly handled: number }>;
-  readonly streamed: () => Promise<{ readonly answer: string; readonly handled: number }>;
+  readonly whole: Run;
+  readonly streamed: Run;
+  /** Another way to a whole answer: the model is asked for one piece, and nothing of it is seen before all is there. */
+  readonly unstreamed?: { readonly name: string; readonly whole: Run };
 }

@@ -40,53 +40,62 @@ export const makeContender = (workload) => {
     counter.handled = 0;
     return { answer: await run(), handled: counter.handled };
   };
+  /** Each part of a streamed response as a provider sends it. */
+  const streamingModel = () => {
+    const stream = (chunks) => ({
+      stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null }),
+    });
+    return new MockLanguageModelV3({
+      doStream: [
+        stream([
+          { type: "stream-start", warnings: [] },
+          ...written.flatMap((call) => [
+            { type: "tool-input-start", id: call.toolCallId, toolName: call.toolName },
+            { type: "tool-input-delta", id: call.toolCallId, delta: call.input },
+            { type: "tool-input-end", id: call.toolCallId },
+            call,
+          ]),
+          { type: "finish", ...finish("tool-calls") },
+        ]),
+        stream([
+          { type: "stream-start", warnings: [] },
+          { type: "text-start", id: "t" },
+          { type: "text-delta", id: "t", delta: workload.lastAnswer },
+          { type: "text-end", id: "t" },
+          { type: "finish", ...finish("stop") },
+        ]),
+      ],
+    });
+  };
   return {
-    name: "Vercel AI SDK",
+    name: "Vercel AI SDK: streamText",
     whole: () =>
       counted(async () => {
-        const responses = [
-          { content: written, ...finish("tool-calls"), warnings: [] },
-          {
-            content: [{ type: "text", text: workload.lastAnswer }],
-            ...finish("stop"),
-            warnings: [],
-          },
-        ];
-        const model = new MockLanguageModelV3({ doGenerate: responses });
-        return (await generateText(settings(model))).text;
+        const result = streamText(settings(streamingModel()));
+        await result.consumeStream();
+        return await result.text;
       }),
     streamed: () =>
       counted(async () => {
-        const stream = (chunks) => ({
-          stream: simulateReadableStream({
-            chunks,
-            initialDelayInMs: null,
-            chunkDelayInMs: null,
-          }),
-        });
-        const responses = [
-          stream([
-            { type: "stream-start", warnings: [] },
-            ...written.flatMap((call) => [
-              { type: "tool-input-start", id: call.toolCallId, toolName: call.toolName },
-              { type: "tool-input-delta", id: call.toolCallId, delta: call.input },
-              { type: "tool-input-end", id: call.toolCallId },
-              call,
-            ]),
-            { type: "finish", ...finish("tool-calls") },
-          ]),
-          stream([
-            { type: "stream-start", warnings: [] },
-            { type: "text-start", id: "t" },
-            { type: "text-delta", id: "t", delta: workload.lastAnswer },
-            { type: "text-end", id: "t" },
-            { type: "finish", ...finish("stop") },
-          ]),
-        ];
-        const model = new MockLanguageModelV3({ doStream: responses });
-        const result = streamText(settings(model));
+        const result = streamText(settings(streamingModel()));
         for await (const part of result.fullStream) if (part.type === "error") throw part.error;
         return await result.text;
       }),
+    unstreamed: {
+      name: "Vercel AI SDK: generateText, unstreamed",
+      whole: () =>
+        counted(async () => {
+          const responses = [
+            { content: written, ...finish("tool-calls"), warnings: [] },
+            {
+              content: [{ type: "text", text: workload.lastAnswer }],
+              ...finish("stop"),
+              warnings: [],
+            },
+          ];
+          const model = new MockLanguageModelV3({ doGenerate: responses });
+          return (await generateText(settings(model))).text;
+        }),
+    },
   };
 };
