@@ -48,6 +48,10 @@ const end = (inFlight: Set<string>, records: ReadonlyArray<RunRecord>): void => 
       inFlight.delete(keyOf(record));
 };
 
+/** A doubt about a call of which this very host knows that it never started: its program went on without it. */
+const isBaseless = (unstarted: ReadonlySet<string>, record: RunRecord): boolean =>
+  record._tag === "ToolCallUnknown" && unstarted.has(keyOf(record));
+
 /** A call that may run again is in no doubt; where the rest cannot be written either, a person is asked. */
 const takenBack = (
   durability: RunDurability["Service"],
@@ -75,16 +79,23 @@ export const makeDrainGate = (): DrainGate => {
     durability: RunDurability["Service"],
     takeBack: Parameters<Gate["guard"]>[1],
     inFlight: Set<string>,
+    /** Calls of this attempt that were promised too late. */
+    unstarted: Set<string>,
   ): RunDurability["Service"] => ({
     ...durability,
     record: (records, diagnostics, results) =>
       Effect.suspend(() => {
         if (closing && records.some(over ? isPromise : startsCall)) return held;
+        // What made such a call and went on is in doubt itself, as after a crash; its class says what follows.
+        if (records.some((record) => isBaseless(unstarted, record))) return held;
         begin(inFlight, records);
         // A promise that was not kept ends its attempt, and with it what is waited for here.
         return Effect.andThen(durability.record(records, diagnostics, results), () => {
           const late = over ? records.filter(isPromise) : [];
-          if (late.length > 0) return Effect.andThen(takenBack(durability, takeBack, late), held);
+          if (late.length > 0) {
+            for (const promised of late) unstarted.add(keyOf(promised));
+            return Effect.andThen(takenBack(durability, takeBack, late), held);
+          }
           end(inFlight, records);
           return Effect.void;
         }).pipe(Effect.uninterruptible);
@@ -105,7 +116,7 @@ export const makeDrainGate = (): DrainGate => {
         return inFlight;
       }),
       (inFlight) => Effect.sync(() => attempts.delete(inFlight)),
-    ).pipe(Effect.map((inFlight) => guardWith(durability, takeBack, inFlight)));
+    ).pipe(Effect.map((inFlight) => guardWith(durability, takeBack, inFlight, new Set())));
   const isIdle = () => [...attempts].every((inFlight) => inFlight.size === 0);
   const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
     isIdle() ? Effect.void : Effect.andThen(Effect.sleep("20 millis"), untilIdle),
