@@ -93,6 +93,24 @@ const defect = ({ records }: Pick<Started, "records">, id: string, cause: Cause.
 
 const bug = Cause.die(new Error("bug"));
 
+/** What a policy's own defect ends a run with. */
+const brokenPolicyCause = async () => {
+  const exit = await Effect.runPromiseExit(
+    authorizeBatch({ authorize: () => Effect.die(new Error("policy bug")) }, [
+      {
+        threadId: "thr",
+        runId: "run",
+        turnId: "turn-1",
+        turnNumber: 1,
+        input: null,
+        call: { toolCallId: "a", toolName: "refund", parameters: {}, executionClass: "readonly" },
+      },
+    ]),
+  );
+  if (exit._tag === "Success") throw new Error("a broken policy allowed a call");
+  return exit.cause;
+};
+
 describe("a call whose handler broke", () => {
   it("[F-03][DX-07] a readonly call that broke has failed, with its evidence; of one beside it nobody knows whether it began", async () => {
     const run = await api.run(startedRun());
@@ -131,24 +149,29 @@ describe("a call whose handler broke", () => {
   });
 
   it("[Z-06] where the policy broke that was asked about it, the call was never executed", async () => {
-    const exit = await Effect.runPromiseExit(
-      authorizeBatch({ authorize: () => Effect.die(new Error("policy bug")) }, [
-        {
-          threadId: "thr",
-          runId: "run",
-          turnId: "turn-1",
-          turnNumber: 1,
-          input: null,
-          call: { toolCallId: "a", toolName: "refund", parameters: {}, executionClass: "readonly" },
-        },
-      ]),
-    );
-    if (exit._tag === "Success") throw new Error("a broken policy allowed a call");
+    const cause = await brokenPolicyCause();
     const run = await api.run(startedRun());
-    const { diagnostic, settled } = defect(run, "a", exit.cause);
+    const { diagnostic, settled } = defect(run, "a", cause);
     await api.run(run.append([readonlyTurn(run, ["a"]), settled], [diagnostic]));
     const [call] = await callsOf(`/runs/${run.place.runId}`);
     assert.deepStrictEqual([call?.state, call?.failure], ["not-executed", null]);
+  });
+
+  it("[Z-06][CM-03] where the policy broke that was asked about a program's call, the program's own was running, and nobody knows of those beside it", async () => {
+    const cause = await brokenPolicyCause();
+    const run = await api.run(startedRun());
+    // The inner call was never declared: the policy is asked before.
+    const { diagnostic, settled } = defect(run, "inner", cause);
+    await api.run(run.append([readonlyTurn(run, ["a", "b"]), settled], [diagnostic]));
+    const calls = await callsOf(`/runs/${run.place.runId}`);
+    assert.deepStrictEqual(
+      calls.map(({ state, failure }) => [state, failure.errorTag]),
+      [
+        ["aborted", "RunEnded"],
+        ["aborted", "RunEnded"],
+      ],
+    );
+    assert.include(calls[0]?.failure.message, "policy");
   });
 
   it("[F-03] a call that makes a promise first, and has none, never began", async () => {
