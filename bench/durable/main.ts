@@ -89,7 +89,7 @@ const measure = Effect.gen(function* () {
     const per = (key: "bytes" | "commits") => ((after[key] - before[key]) / count).toFixed(2);
     const trips = yield* ours.roundTrips(agent, tool, count);
     console.log(
-      `ours, ${name}: per call ${trips.toFixed(2)} round trips (those of the run's own claim and turns included), ${per("commits")} commits (claim, event numbers and idle scans included) and ${per("bytes")} bytes of WAL`,
+      `ours, ${name}: per call ${trips.toFixed(2)} round trips (those of the run's own submission, claim and turns included), ${per("commits")} commits (claim, event numbers and idle scans included) and ${per("bytes")} bytes of WAL`,
     );
   }
 

@@ -101,17 +101,17 @@ export const ourHost = Effect.fnUntraced(function* (url: string) {
   const admit = (agent: "serial" | "batch", tool: string, count: number, key: string) =>
     submit(agent, `${tool} ${count} ${key}`, key).pipe(provide);
 
-  /** One run with `count` calls: from one call to the next, and per call the whole from its claim to its settlement. */
+  /** One run with `count` calls: from one call to the next, and per call the whole from its submission to its settlement, as a peer's is begun and answered. */
   const perCall = (agent: "serial" | "batch", tool: "charge" | "look", count: number) =>
     Effect.gen(function* () {
-      const { threadId } = yield* admit(agent, tool, count, nextKey());
       clock.reset();
       const from = performance.now();
+      const { threadId } = yield* admit(agent, tool, count, nextKey());
       yield* drive({ tenantId, threadId });
       return { whole: (performance.now() - from) / count, toNext: clock.perCall() };
     });
 
-  /** Statements that such a run sends from its claim on, each a round trip it waits for; per call. Assigner and scans are not its own. */
+  /** Statements that such a run sends, its submission included, each a round trip it waits for; per call. Assigner and scans are not its own. */
   const roundTrips = (...run: Parameters<typeof perCall>) =>
     Effect.suspend(() => {
       let statements = 0;
