@@ -15,6 +15,16 @@ const patienceSeconds = 300;
 const digestOf = (text: string): string | undefined =>
   /"runTail":\{"sequence":\d+,"digest":"([0-9a-f]{64})"\}/.exec(text)?.[1];
 
+/** The last line of every pack is about 120 bytes. */
+const endBytes = 200;
+
+/** Whether a text, of which this is the end, stops behind its last line: also that line may be cut. */
+const isEnded = (end: string): boolean => {
+  const lines = end.split("\n");
+  const last: unknown = lines.pop() === "" ? parsed(lines.pop() ?? "") : undefined;
+  return typeof last === "object" && last !== null && "kind" in last && last.kind === "end";
+};
+
 /** All of a body, told of each piece as it comes; rejects where it ends before its framing says so. */
 const wholeBody = (response: Response, came: (bytes: number) => void): Promise<Blob> => {
   if (response.body === null) return response.blob();
@@ -65,6 +75,8 @@ export const exportProof = async (
   const blob = await wholeBody(response, (more) => {
     bytes += more;
   }).catch(() => {
+    // What was refused is no part of a pack, however little of the refusal came.
+    if (!response.ok) return new Blob();
     throw cut(
       deadline.aborted
         ? `It was given up for taking longer than ${patienceSeconds} s,`
@@ -72,9 +84,9 @@ export const exportProof = async (
     );
   });
   if (!response.ok) throw failureOfAnswer(response.status, parsed(await blob.text()));
-  const end = await blob.slice(Math.max(0, blob.size - 200)).text();
+  const end = await blob.slice(Math.max(0, blob.size - endBytes)).text();
   // Whatever lies between may end a cut answer as if it were whole; the pack's own last line tells.
-  if (!end.includes('{"kind":"end"')) throw cut("It ended without its last line,");
+  if (!isEnded(end)) throw cut("It ended without its last line,");
   const start = await blob.slice(0, 4_096).text();
   return { blob, name: `proof-${runId}.ndjson`, lastDigest: digestOf(start) };
 };

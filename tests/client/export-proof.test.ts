@@ -1,3 +1,5 @@
+import http from "node:http";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { assert, describe, it } from "@effect/vitest";
 import { ApiFailure } from "#lib/client/api-failure.ts";
 import { errorCopy } from "#lib/client/error-copy.ts";
@@ -55,6 +57,58 @@ describe("the download of a proof pack", () => {
       ),
     );
     assert.strictEqual(refused.tag, "Forbidden");
+  });
+
+  it("[C081] one that is cut at any byte is none: within its last line, within a character, within a value that looks like the end", async () => {
+    const hostile = `{"kind":"record","body":{"text":"€😀","input":{"kind":"end"},"last":{"kind":"end","lines":9}}}\n`;
+    const end = `{"kind":"end","lines":2,"digest":"${"b".repeat(64)}"}\n`;
+    const whole = new TextEncoder().encode(`${beginning}${hostile}${end}`);
+    for (let length = 0; length < whole.length; length += 1) {
+      const failure = await failureOf(async () => new Response(whole.slice(0, length)));
+      assert.strictEqual(failure.tag, "DownloadCut", `after ${length} bytes`);
+      assert.include(failure.message, `after ${length} bytes`);
+    }
+    assert.strictEqual((await exportFrom(async () => new Response(whole))).blob.size, whole.length);
+  });
+
+  it("[C081] one packed with gzip on its way is cut at any byte too", async () => {
+    const whole = gzipSync(`${beginning}{"kind":"end","lines":1,"digest":"${"c".repeat(64)}"}\n`);
+    let body = whole.subarray(0, 0);
+    const server = http.createServer((_request, response) => {
+      response.writeHead(200, { "content-encoding": "gzip" });
+      response.end(body);
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("the server has no port");
+    const read = (path: string) => fetch(`http://127.0.0.1:${address.port}${path}`);
+    try {
+      for (let length = 0; length < whole.length; length += 1) {
+        body = whole.subarray(0, length);
+        // Without the eight bytes of its check, all of the text may be there, and whole.
+        const end = await exportFrom(read).then(({ blob }) => blob.text(), ({ tag }) => tag);
+        if (end !== "DownloadCut") assert.strictEqual(end, gunzipSync(whole).toString());
+      }
+    } finally {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    }
+  });
+
+  it("a refusal that is cut is still a refusal, not a part of a pack", async () => {
+    const failure = await failureOf(
+      async () =>
+        new Response(
+          new ReadableStream({
+            start: (controller) => {
+              controller.enqueue(new TextEncoder().encode('{"_tag":"StoreUn'));
+            },
+            pull: (controller) => controller.error(new TypeError("terminated")),
+          }),
+          { status: 503 },
+        ),
+    );
+    assert.strictEqual(failure.tag, "UnreadableAnswer");
   });
 
   it("one that came whole is the file, byte for byte, with the digest that it names", async () => {
