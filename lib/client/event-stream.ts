@@ -57,8 +57,13 @@ export type ConnectionState =
 export const silenceMillis = 45_000;
 const firstRetryMillis = 500;
 const longestRetryMillis = { visible: 3_000, hidden: 20_000 } as const;
-/** However many signs come, tries start at least this far apart: a stream may be refused while all else is answered. */
+/**
+ * However many signs come, tries start at least this far apart, and twice as far after each that a sign hurried
+ * in vain: a stream may be refused, or closed at once, while all else is answered.
+ */
 const leastBetweenTriesMillis = 500;
+/** Only a connection that was held for so long counts as one; the waits after a shorter one go on growing. */
+const steadyMillis = 5_000;
 /** At a sign, a try without an answer for so long is given up for a new one. */
 const openingMillis = 10_000;
 /** At a sign, a line without a heartbeat for so long is taken for dead: the computer slept, or the tab was frozen. */
@@ -113,7 +118,11 @@ export const followEvents = (
   let connection: EventConnection | undefined;
   let cancelTimer: () => void = () => {};
   let attempt = 0;
+  let hurried = 0;
   let ended = false;
+  let isLive = false;
+  /** No other frame has come since the last reset. */
+  let isReset = false;
   let after: number | undefined;
   let triedAt = 0;
   let heardAt = Number.NEGATIVE_INFINITY;
@@ -131,34 +140,48 @@ export const followEvents = (
     cancelTimer = surroundings.after(silenceMillis, retry);
   };
   const heard = (): void => {
-    if (attempt > 0 || after === undefined)
-      onFrame({ kind: "connection", state: { phase: "live" } });
-    attempt = 0;
+    if (!isLive) onFrame({ kind: "connection", state: { phase: "live" } });
+    isLive = true;
     heardAt = surroundings.now();
     watch();
   };
+  /** A connection has ended that was held for some time: what was tried before it is over. */
+  const forgetTries = (): void => {
+    if (!isLive || surroundings.now() - triedAt < steadyMillis) return;
+    attempt = 0;
+    hurried = 0;
+  };
   const tryAgainAfter = (retryInMillis: number): void => {
     connection?.close();
+    isLive = false;
     attempt += 1;
     onFrame({ kind: "connection", state: { phase: "retrying", attempt, retryInMillis } });
     connectAfter(retryInMillis);
   };
   const retry = (): void => {
     if (ended) return;
+    forgetTries();
     tryAgainAfter(retryDelay(attempt + 1, surroundings.random(), surroundings.isVisible()));
   };
   const stopListening = surroundings.onSign(() => {
     const now = surroundings.now();
     if (dueAt !== undefined) {
-      connectAfter(Math.min(dueAt, triedAt + leastBetweenTriesMillis) - now);
+      const least = Math.min(longestRetryMillis.visible, leastBetweenTriesMillis * 2 ** hurried);
+      if (triedAt + least >= dueAt) return;
+      hurried += 1;
+      connectAfter(triedAt + least - now);
       return;
     }
     const isOpening = heardAt < triedAt;
     const quietMillis = now - (isOpening ? triedAt : heardAt);
-    if (quietMillis >= (isOpening ? openingMillis : doubtfulSilenceMillis)) tryAgainAfter(0);
+    if (quietMillis >= (isOpening ? openingMillis : doubtfulSilenceMillis)) {
+      forgetTries();
+      tryAgainAfter(0);
+    }
   });
   const connect = (): void => {
     if (ended) return;
+    isLive = false;
     dueAt = undefined;
     triedAt = surroundings.now();
     const from = Math.max(after ?? 0, cursor());
@@ -178,21 +201,22 @@ export const followEvents = (
         heard();
         run(event.data);
       });
-    opened.addEventListener(
-      "open",
-      current(() => {
-        onFrame({ kind: "connection", state: { phase: "live" } });
-        attempt = 0;
-        heardAt = surroundings.now();
-        watch();
-      }),
-    );
+    opened.addEventListener("open", current(heard));
     opened.addEventListener("error", current(retry));
-    named("message", (data) => onFrame({ kind: "event", data }));
-    named(eventFrameNames.heartbeat, (data) => onFrame({ kind: "heartbeat", data }));
+    named("message", (data) => {
+      isReset = false;
+      onFrame({ kind: "event", data });
+    });
+    named(eventFrameNames.heartbeat, (data) => {
+      isReset = false;
+      onFrame({ kind: "heartbeat", data });
+    });
     named(eventFrameNames.reset, (data) => {
       after = readReset(data)?.last ?? 0;
       onFrame({ kind: "reset", data });
+      // One that cannot be read leads to the next: without a wait they would come as fast as the network can.
+      if (isReset) return retry();
+      isReset = true;
       connection?.close();
       connect();
     });

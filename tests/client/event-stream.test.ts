@@ -131,7 +131,7 @@ describe("event stream", () => {
     assert.strictEqual(browser.opened.length, tried + 1);
   });
 
-  it("[C064] signs without end make two tries a second at most: a stream may be refused while all else is answered", () => {
+  it("[C064] signs without end hurry less and less: a stream may be refused while all else is answered", () => {
     const browser = makeBrowser();
     followEvents(
       browser.surroundings,
@@ -144,8 +144,60 @@ describe("event stream", () => {
       browser.giveSign();
       browser.pass(10);
     }
-    assert.isAtMost(browser.opened.length, 21);
-    assert.isAtLeast(browser.opened.length, 18);
+    const waits = browser.opened
+      .slice(1)
+      .map(({ at }, index) => at - (browser.opened[index]?.at ?? 0));
+    assert.isAbove(Math.min(...waits), 300, "chance gives the first wait: three quarters of 0.5 s");
+    assert.isAtMost(browser.opened.length, 8);
+    assert.isAtLeast(browser.opened.length, 5);
+  });
+
+  for (const frames of [0, 1])
+    it(`[C064] waits longer with each connection that is closed at once after it was accepted (${frames} frames), whatever else is answered`, () => {
+      const browser = makeBrowser();
+      followEvents(
+        browser.surroundings,
+        () => 0,
+        (frame) => browser.frames.push(frame),
+      );
+      for (let tick = 0; tick < 3_000; tick += 1) {
+        const last = browser.opened.at(-1);
+        if (last?.closed === false) {
+          last.fire("open");
+          for (let frame = 0; frame < frames; frame += 1)
+            last.fire("heartbeat", '{"last":0,"serverTime":1}', "0");
+          last.fire("error");
+        }
+        // The page reads its counts again each time that it is live.
+        browser.giveSign();
+        browser.pass(10);
+      }
+      assert.isAtMost(browser.opened.length, 18, "tries in 30 s");
+      assert.strictEqual(phases(browser.frames).at(-1), "retrying");
+      browser.pass(3_000);
+      browser.opened.at(-1)?.fire("open");
+      browser.pass(6_000);
+      browser.opened.at(-1)?.fire("error");
+      const tried = browser.opened.length;
+      browser.pass(500);
+      assert.strictEqual(browser.opened.length, tried + 1, "one that was held is a new beginning");
+    });
+
+  it("[C064] resets without end are no hot loop, whether or not they can be read", () => {
+    for (const data of ['{"of":"a later version"}', '{"reason":"trimmed","first":9,"last":12}']) {
+      const browser = makeBrowser();
+      followEvents(
+        browser.surroundings,
+        () => 0,
+        (frame) => browser.frames.push(frame),
+      );
+      for (let tick = 0; tick < 1_000; tick += 1) {
+        const last = browser.opened.at(-1);
+        if (last?.closed === false) last.fire("reset", data, "12");
+        browser.pass(10);
+      }
+      assert.isAtMost(browser.opened.length, 10, "tries in 10 s");
+    }
   });
 
   it("[C064] at a sign a line without a heartbeat for 20 s is taken for dead, and so is a try without an answer for 10 s", () => {

@@ -86,7 +86,10 @@ describe("the download of a proof pack", () => {
       for (let length = 0; length < whole.length; length += 1) {
         body = whole.subarray(0, length);
         // Without the eight bytes of its check, all of the text may be there, and whole.
-        const end = await exportFrom(read).then(({ blob }) => blob.text(), ({ tag }) => tag);
+        const end = await exportFrom(read).then(
+          ({ blob }) => blob.text(),
+          ({ tag }) => tag,
+        );
         if (end !== "DownloadCut") assert.strictEqual(end, gunzipSync(whole).toString());
       }
     } finally {
