@@ -222,6 +222,16 @@ const stateAfterDenial: Record<EventOf<"ToolCallDenied">["by"], CallState> = {
 
 const fewer = (count: number): number => Math.max(0, count - 1);
 
+/** Who ended the run where nobody asked to abort it: by their answer to a doubt about one of its calls (DU-07). */
+const abortByDoubt = ({ turnViews }: RunDetail, reason: string): RunDetail["abort"] => {
+  const doubt = (turnViews.at(-1)?.calls ?? [])
+    .flatMap((call) => [call, ...(call.inner ?? [])])
+    .find((call) => call.doubt?.resolution === "abort-submission")?.doubt;
+  return doubt === undefined || doubt.actor === null || doubt.resolvedAt === null
+    ? null
+    : { actor: doubt.actor, reason, at: doubt.resolvedAt };
+};
+
 /** Every event kind has its case: a new kind does not compile without one. */
 const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot => {
   const { detail } = snapshot;
@@ -366,7 +376,12 @@ const apply = (snapshot: RunSnapshot, event: RunEvent, at: number): RunSnapshot 
     case "RunAborted":
       return withDetail(
         { ...snapshot, asking: null },
-        { state: "aborted", finishReason: "aborted", settledAt: at },
+        {
+          state: "aborted",
+          finishReason: "aborted",
+          settledAt: at,
+          abort: detail.abort ?? abortByDoubt(detail, event.reason),
+        },
       );
     // When the next attempt is due stands in the run's explanation and among what is owed.
     case "AttemptPutOff":

@@ -10,44 +10,50 @@ import { DiagnosticId, type RunId, type TenantId, ToolCallId } from "#lib/contra
 import type { CallRow } from "./run-rows.ts";
 import { decodeRows } from "./snapshot.ts";
 
-interface Broken {
-  /** Of the last turn, or of a call that one of its calls made; of no call where the run broke outside of any. */
-  readonly callId: ToolCallId;
+/** The turn whose batch was under way when its run ended by a call that broke, or by a check of an inner one. */
+interface BrokenBatch {
+  readonly turn: number;
+  /** Null where the check broke that was asked about a call which one of the batch was about to make. */
+  readonly broken: { readonly callId: ToolCallId; readonly parentCallId: ToolCallId | null } | null;
   readonly diagnosticId: DiagnosticId;
-  /** The policy that was asked about the call, and not its handler. */
-  readonly isPolicy: boolean;
 }
 
 const Row = Schema.Struct({
+  turn: Schema.Int,
   callId: ToolCallId,
+  isDeclared: Schema.Boolean,
+  parentCallId: Schema.NullOr(ToolCallId),
   diagnosticId: DiagnosticId,
-  /** The model itself asked for it, not the program of another call. */
-  isOfModel: Schema.Boolean,
   diagnostic: Schema.fromJsonString(CapturedDiagnostic),
 });
 
-/** Undefined where nothing of the batch had run, or nothing broke. */
-const readBroken = (tenantId: TenantId, runId: RunId) =>
+const batchOf = (row: typeof Row.Type): BrokenBatch | undefined => {
+  const { callId, diagnosticId, parentCallId, turn } = row;
+  if (row.diagnostic.context?.check === undefined)
+    // A defect of no call says nothing of any.
+    return row.isDeclared ? { turn, broken: { callId, parentCallId }, diagnosticId } : undefined;
+  // A policy is asked about the model's calls before any of them runs, about a call that one of them makes while
+  // they do; that one is declared only when it may start, or was by an attempt before.
+  return row.isDeclared && parentCallId === null ? undefined : { turn, broken: null, diagnosticId };
+};
+
+/** Undefined where no batch broke. Calls run in a run's newest turn only; ids of calls come back in later turns. */
+const readBrokenBatch = (tenantId: TenantId, runId: RunId) =>
   Effect.flatMap(SqlClient, (sql) =>
     decodeRows(Row)(sql`
-      SELECT g.call_id AS "callId", g.diagnostic_id AS "diagnosticId", g.body AS diagnostic,
-        EXISTS (SELECT FROM tool_calls t WHERE t.tenant_id = g.tenant_id AND t.run_id = r.run_id
-          AND t.call_id = g.call_id AND t.parent_call_id IS NULL) AS "isOfModel"
+      SELECT r.turns AS turn, g.call_id AS "callId", c.call_id IS NOT NULL AS "isDeclared",
+        c.parent_call_id AS "parentCallId", g.diagnostic_id AS "diagnosticId", g.body AS diagnostic
       FROM runs r JOIN diagnostics g ON g.tenant_id = r.tenant_id AND g.diagnostic_id = r.diagnostic_id
+      LEFT JOIN tool_calls c ON c.tenant_id = r.tenant_id AND c.run_id = r.run_id AND c.turn = r.turns
+        AND c.call_id = g.call_id
       WHERE r.tenant_id = ${tenantId} AND r.run_id = ${runId}
         AND r.finish_reason = 'defect' AND g.call_id IS NOT NULL`),
-  ).pipe(
-    Effect.map(([row]): Broken | undefined => {
-      if (row === undefined) return undefined;
-      const { callId, diagnosticId } = row;
-      const isPolicy = row.diagnostic.context?.check !== undefined;
-      // Asked about the model's calls before anything of their batch runs, and about a program's while it runs.
-      return isPolicy && row.isOfModel ? undefined : { callId, diagnosticId, isPolicy };
-    }),
-  );
+  ).pipe(Effect.map(([row]) => (row === undefined ? undefined : batchOf(row))));
 
 const brokeMessage =
   "The tool broke while it ran, in a way that it does not declare, and that ended the run. It is readonly: no effect of it is in doubt.";
+const insideMessage =
+  "A call that this one had made broke, and that ended the run while this one was under way.";
 const besideMessage = (what: string) =>
   `The run ended because ${what} broke. A readonly call makes no promise before it starts, so no record says whether this one had begun.`;
 const besideTool = besideMessage("another tool of this batch");
@@ -57,11 +63,13 @@ const besidePolicy = besideMessage("the policy that was asked about a call of a 
 const isUntold = (row: CallRow): boolean =>
   row.state === "not-executed" && !row.isSettled && row.executionClass === "readonly";
 
-const asItEnded = <Row extends CallRow>(row: Row, broken: Broken): Row => {
-  if (!isUntold(row)) return row;
-  if (broken.isPolicy || row.callId !== broken.callId) {
+const asItEnded = <Row extends CallRow>(row: Row, batch: BrokenBatch): Row => {
+  const { broken, diagnosticId, turn } = batch;
+  if (!isUntold(row) || row.turn !== turn) return row;
+  if (row.callId !== broken?.callId) {
     // Cut off by the run's end, begun or not: "not executed" would be a guess.
-    const failureMessage = broken.isPolicy ? besidePolicy : besideTool;
+    const beside = broken === null ? besidePolicy : besideTool;
+    const failureMessage = row.callId === broken?.parentCallId ? insideMessage : beside;
     return { ...row, state: "aborted", failureTag: "RunEnded", failureMessage };
   }
   return {
@@ -71,7 +79,7 @@ const asItEnded = <Row extends CallRow>(row: Row, broken: Broken): Row => {
     broke: true,
     failureTag: "Defect",
     failureMessage: brokeMessage,
-    diagnosticId: broken.diagnosticId,
+    diagnosticId,
   };
 };
 
@@ -82,6 +90,6 @@ export const withBrokenCall = Effect.fnUntraced(function* <Row extends CallRow>(
   rows: ReadonlyArray<Row>,
 ) {
   if (!rows.some(isUntold)) return rows;
-  const broken = yield* readBroken(tenantId, runId);
-  return broken === undefined ? rows : rows.map((row) => asItEnded(row, broken));
+  const batch = yield* readBrokenBatch(tenantId, runId);
+  return batch === undefined ? rows : rows.map((row) => asItEnded(row, batch));
 });

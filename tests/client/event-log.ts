@@ -382,6 +382,13 @@ export const answerAt = (
     ];
   });
   const queued = of("RunQueued")[0]?.event;
+  const left =
+    settled?.event._tag !== "RunAborted"
+      ? undefined
+      : (turnViews.at(-1)?.calls ?? [])
+          .flatMap((call) => [call, ...("inner" in call ? (call.inner ?? []) : [])])
+          .flatMap((call) => ("doubt" in call && call.doubt !== undefined ? [call.doubt] : []))
+          .find(({ resolution }) => resolution === "abort-submission");
   return decodeDetail({
     runId,
     threadId: runId.replace("run", "thread"),
@@ -418,7 +425,7 @@ export const answerAt = (
       ? { callAsText: settled.event.callAsText }
       : {}),
     modelId: of("RunStarted").length > 0 ? "m" : null,
-    abort: null,
+    abort: left === undefined ? null : { actor: left.actor, reason: "r", at: left.resolvedAt },
     attempts: of("AttemptStarted").map((one) => ({
       attempt: 1,
       epoch: 0,

@@ -188,6 +188,55 @@ describe("a call whose handler broke", () => {
     );
   });
 
+  /** A readonly call that one of the model's made, as it is declared when it may start. */
+  const innerOf = (run: Started, parent: string, id: string, turn: number): RunRecord => {
+    const [declared] = readonlyTurn(run, [id]).calls;
+    if (declared === undefined) throw new Error("no call");
+    return {
+      _tag: "InnerCallDeclared",
+      runId: run.place.runId,
+      turn,
+      declared: { ...declared, parentCallId: callId(parent) },
+    };
+  };
+
+  it("[F-03][CM-03] one inside another had it under way; calls of earlier turns, ids alike, are not of its batch", async () => {
+    const run = await api.run(startedRun());
+    const { diagnostic, settled } = defect(run, "inner", bug);
+    await api.run(
+      run.append(
+        [
+          readonlyTurn(run, ["p"]),
+          // Its program went on without them.
+          innerOf(run, "p", "inner", 1),
+          innerOf(run, "p", "other", 1),
+          run.records.settled("p"),
+          { ...readonlyTurn(run, ["p", "q"]), turn: 2 },
+          innerOf(run, "p", "inner", 2),
+          settled,
+        ],
+        [diagnostic],
+      ),
+    );
+    const calls = await callsOf(`/runs/${run.place.runId}`);
+    const told = ({ callId: id, failure, state, turn }: Answer) => [
+      `${turn} ${id}`,
+      state,
+      failure?.message.slice(0, 30) ?? null,
+    ];
+    assert.deepStrictEqual(
+      calls.flatMap((call) => [told(call), ...(call.inner ?? []).map(told)]),
+      [
+        [`1 ${callId("p")}`, "succeeded", null],
+        [`1 ${callId("inner")}`, "not-executed", null],
+        [`1 ${callId("other")}`, "not-executed", null],
+        [`2 ${callId("p")}`, "aborted", "A call that this one had made "],
+        [`2 ${callId("inner")}`, "failed", "The tool broke while it ran, i"],
+        [`2 ${callId("q")}`, "aborted", "The run ended because another "],
+      ],
+    );
+  });
+
   it("[OP-05] an approved readonly call that broke has failed on its card too", async () => {
     const run = await api.run(startedRun());
     const { place, records } = run;
@@ -242,6 +291,12 @@ describe("a call in doubt", () => {
       reason: "Enough of it.",
       at: left?.doubt.resolvedAt,
     });
+    const { abort } = await settledMoment(path);
+    assert.deepStrictEqual(
+      [abort?.actor, abort?.reason],
+      [run.abort.actor, run.abort.reason],
+      "the past of its last event names them too",
+    );
   });
 
   it("[OP-05][C103] is in doubt on its approval's card too: its effect is not known, and that is said", async () => {
