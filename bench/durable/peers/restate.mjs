@@ -86,10 +86,16 @@ export const startRestate = async (mark) => {
       },
     },
   );
+  const kill = () => {
+    // The program is a wrapper around the real one: the group is ended, not the wrapper alone.
+    if (server.pid !== undefined && server.exitCode === null) process.kill(-server.pid, "SIGKILL");
+  };
+  // Also where the bench ends in an error: a server that stays would disturb the next one's figures.
+  process.once("exit", kill);
   const stop = async () => {
     const gone = new Promise((resolve) => server.once("exit", resolve));
-    // The program is a wrapper around the real one: the group is ended, not the wrapper alone.
-    if (server.pid !== undefined) process.kill(-server.pid, "SIGKILL");
+    kill();
+    process.off("exit", kill);
     await gone;
     rmSync(folder, { recursive: true, force: true });
   };
