@@ -1,6 +1,4 @@
 "use client";
-import * as Schema from "effect/Schema";
-import { CutValue } from "#lib/contract/events.ts";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useNow } from "#components/shell/use-now.ts";
@@ -8,6 +6,7 @@ import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { countOf, durationText, secondsText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { callEnd } from "#components/timeline/call-end.ts";
+import { isCutValue } from "#lib/client/cut-value.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ToolCallView } from "#lib/contract/run-views.ts";
 import { CallDetail } from "./call-detail.tsx";
@@ -101,10 +100,8 @@ export function CallRow({
   );
 }
 
-const isCut = Schema.is(CutValue);
-
 const preview = (value: unknown): string => {
-  const text = isCut(value) ? value.head : (JSON.stringify(value) ?? "");
+  const text = isCutValue(value) ? value.head : (JSON.stringify(value) ?? "");
   return text.length > previewCharacters ? `${text.slice(0, previewCharacters)}…` : text;
 };
 

@@ -1,5 +1,4 @@
 "use client";
-import * as Schema from "effect/Schema";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { JsonValue } from "#components/json/json-value.tsx";
@@ -7,13 +6,11 @@ import { JsonViewer } from "#components/json/json-viewer.tsx";
 import { Button, buttonClass } from "#components/ui/button.tsx";
 import { bytesText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
+import { isCutValue } from "#lib/client/cut-value.ts";
 import { parseExactJson } from "#lib/client/exact-json.ts";
-import { CutValue } from "#lib/contract/events.ts";
 
 /** A whole value of up to so many bytes is drawn on the page; a larger one is only downloaded. */
 const drawnBytes = 1024 * 1024;
-
-const isCut = Schema.is(CutValue);
 
 /** A value as the page has it, or its beginning with ways to the whole when it was too long for the page. */
 export function StoredValue({
@@ -29,7 +26,7 @@ export function StoredValue({
   address?: string;
 }) {
   const [asked, setAsked] = useState(false);
-  if (!isCut(value))
+  if (!isCutValue(value))
     return (
       <JsonValue value={value} label={label} {...(maxHeight === undefined ? {} : { maxHeight })} />
     );
