@@ -79,13 +79,15 @@ const mayWait = ({ records }: Entry): boolean =>
 
 /**
  * Entries in their order, those of one run that stand together in one append. What may be
- * refused for itself alone begins a new one: nothing that nobody waits for may be lost with it.
+ * refused for itself alone has one of its own: nothing that nobody waits for may be lost with it.
  */
 const appendsOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<ReadonlyArray<Entry>> => {
   const groups: Array<Array<Entry>> = [];
   for (const entry of entries) {
     const last = groups.at(-1);
-    if (last?.[0]?.run.runId === entry.run.runId && !mayWait(entry)) last.push(entry);
+    const first = last?.[0];
+    const joins = first?.run.runId === entry.run.runId && !mayWait(first) && !mayWait(entry);
+    if (last !== undefined && joins) last.push(entry);
     else groups.push([entry]);
   }
   return groups;

@@ -158,6 +158,28 @@ describe("the writer of a claimed thread", () => {
     },
   );
 
+  it.live("what comes behind a settlement is in no append with it either", () => {
+    const { appends, latch, layer } = watched();
+    return Effect.gen(function* () {
+      const { writer, of } = yield* opened;
+      const open = yield* Deferred.make<void>();
+      latch.hold = Deferred.await(open);
+      yield* writer.durability.recordSoon([of.settled("a")]);
+      yield* Effect.sleep("10 millis");
+      const settled = yield* Effect.forkChild(writer.durability.record([of.runSettled()]));
+      yield* Effect.sleep("10 millis");
+      yield* writer.durability.recordSoon([of.unknown("b")]);
+      yield* Deferred.succeed(open, undefined);
+      yield* Effect.exit(Fiber.join(settled));
+      yield* Effect.exit(writer.durability.record([]));
+      assert.deepStrictEqual(appends.slice(2), [
+        ["ToolCallSettled"],
+        ["RunSettled"],
+        ["ToolCallUnknown"],
+      ]);
+    }).pipe(Effect.scoped, Effect.provide(layer));
+  });
+
   it.live("[DU-03] twenty calls one after the other cost one append each, and one more", () => {
     const { appends, layer } = watched();
     const Charge = Tool.make("charge", { success: Schema.String });
