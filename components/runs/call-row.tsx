@@ -6,7 +6,7 @@ import { CallStateBadge } from "#components/status/status-badge.tsx";
 import { countOf, durationText, secondsText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
 import { callEnd } from "#components/timeline/call-end.ts";
-import { isCutValue } from "#lib/client/cut-value.ts";
+import { isCutValue } from "#lib/contract/cut-value.ts";
 import type { CallProgress } from "#lib/client/run-snapshot.ts";
 import type { ToolCallView } from "#lib/contract/run-views.ts";
 import { CallDetail } from "./call-detail.tsx";

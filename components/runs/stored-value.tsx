@@ -6,7 +6,7 @@ import { JsonViewer } from "#components/json/json-viewer.tsx";
 import { Button, buttonClass } from "#components/ui/button.tsx";
 import { bytesText } from "#components/ui/durations.ts";
 import { VisibleText } from "#components/ui/visible-text.tsx";
-import { isCutValue } from "#lib/client/cut-value.ts";
+import { isCutValue } from "#lib/contract/cut-value.ts";
 import { parseExactJson } from "#lib/client/exact-json.ts";
 
 /** A whole value of up to so many bytes is drawn on the page; a larger one is only downloaded. */

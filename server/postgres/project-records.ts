@@ -1,7 +1,7 @@
 /**
  * What a batch of records changes in the projections, as data. Pure: the append
  * and the rebuild apply the same changes with the same SQL (`project_changes` in
- * migrations/0023_call_changes.sql), so they cannot drift apart; what the append of
+ * migrations/0032_lean_appends.sql), so they cannot drift apart; what the append of
  * a turnover writes itself (`call-turnover.ts`) is held against the rebuild by a test.
  */
 import * as Result from "effect/Result";

@@ -1,4 +1,5 @@
 /** Long values in a run's page are cut, with what is missing said; the whole of each is behind its own route. */
+import { isCutValue } from "#lib/contract/cut-value.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { TurnView } from "#lib/contract/run-views.ts";
 import { cutHeadLength, cutLongValue } from "#lib/durable/record-events.ts";
@@ -30,21 +31,11 @@ const bodyBytes = (turns: ReadonlyArray<TurnView>): number =>
     0,
   );
 
-/** A value that says it was cut: cut again, it would tell the size of what is left of it. */
-const isCut = (value: Json): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  "head" in value &&
-  Object.keys(value).length === 3 &&
-  "cut" in value &&
-  value.cut === true &&
-  "originalBytes" in value &&
-  Number.isInteger(value.originalBytes) &&
-  typeof value.head === "string" &&
-  value.head.length <= cutHeadLength;
+/** A value that was cut before: cut again, it would tell the size of what is left of it. */
+const wasCut = (value: Json): boolean => isCutValue(value) && value.head.length <= cutHeadLength;
 
 const cutTurns = (turns: ReadonlyArray<TurnView>, most: number): ReadonlyArray<TurnView> => {
-  const cut = (value: Json): Json => (isCut(value) ? value : cutLongValue(value, most));
+  const cut = (value: Json): Json => (wasCut(value) ? value : cutLongValue(value, most));
   const body = <
     Call extends Pick<
       TurnView["calls"][number],

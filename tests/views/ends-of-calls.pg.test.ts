@@ -1,34 +1,18 @@
 /** What a run's page says of calls that no record of their own has ended: in doubt, broken, or beside a broken one. */
 import { Cause, Effect } from "effect";
-import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { assert, describe, it } from "vitest";
 import { authorizeBatch } from "#lib/authorization/authorize-batch.ts";
 import { DiagnosticId } from "#lib/contract/ids.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import type { RunRecord } from "#lib/contract/records.ts";
 import { capture } from "#lib/failure-diagnostic.ts";
 import { callId } from "#tests/postgres/records.ts";
-import {
-  type Answer,
-  startApi,
-  type TestApi,
-  type TestOperator,
-} from "#tests/support/api-server.ts";
+import { adminApi } from "#tests/support/admin-api.ts";
+import type { Answer } from "#tests/support/api-server.ts";
 import { gatedRun, startedRun, unknownRun } from "#tests/support/ledger-fixtures.ts";
 
-let api: TestApi;
-let ann: TestOperator;
-
-beforeAll(async () => {
-  api = await startApi();
-  ann = await api.addOperator("admin");
-}, 60_000);
-afterAll(() => api.close());
-
-const get = async (path: string) => {
-  const answer = await api.request(path, { token: ann.token });
-  assert.strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
-};
+const admin = adminApi();
+const { get } = admin;
 
 const callsOf = async (path: string): Promise<ReadonlyArray<Answer>> =>
   (await get(path)).turnViews.flatMap(({ calls }: Answer) => calls);
@@ -44,9 +28,9 @@ const settledMoment = async (path: string): Promise<Answer> => {
 
 const resolve = async (unknownId: string, resolution: string) => {
   const { parametersDigest } = await get(`/unknowns/${unknownId}`);
-  const answer = await api.request(`/unknowns/${unknownId}/resolution`, {
+  const answer = await admin.api.request(`/unknowns/${unknownId}/resolution`, {
     method: "POST",
-    token: ann.token,
+    token: admin.ann.token,
     body: {
       commandId: `c-${unknownId}`,
       resolution,
@@ -113,9 +97,9 @@ const brokenPolicyCause = async () => {
 
 describe("a call whose handler broke", () => {
   it("[F-03][DX-07] a readonly call that broke has failed, with its evidence; of one beside it nobody knows whether it began", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { diagnostic, diagnosticId, settled } = defect(run, "b", bug);
-    await api.run(
+    await admin.api.run(
       run.append(
         [readonlyTurn(run, ["a", "b", "c"]), run.records.settled("a"), settled],
         [diagnostic],
@@ -150,19 +134,19 @@ describe("a call whose handler broke", () => {
 
   it("[Z-06] where the policy broke that was asked about it, the call was never executed", async () => {
     const cause = await brokenPolicyCause();
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { diagnostic, settled } = defect(run, "a", cause);
-    await api.run(run.append([readonlyTurn(run, ["a"]), settled], [diagnostic]));
+    await admin.api.run(run.append([readonlyTurn(run, ["a"]), settled], [diagnostic]));
     const [call] = await callsOf(`/runs/${run.place.runId}`);
     assert.deepStrictEqual([call?.state, call?.failure], ["not-executed", null]);
   });
 
   it("[Z-06][CM-03] where the policy broke that was asked about a program's call, the program's own was running, and nobody knows of those beside it", async () => {
     const cause = await brokenPolicyCause();
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     // The inner call was never declared: the policy is asked before.
     const { diagnostic, settled } = defect(run, "inner", cause);
-    await api.run(run.append([readonlyTurn(run, ["a", "b"]), settled], [diagnostic]));
+    await admin.api.run(run.append([readonlyTurn(run, ["a", "b"]), settled], [diagnostic]));
     const calls = await callsOf(`/runs/${run.place.runId}`);
     assert.deepStrictEqual(
       calls.map(({ state, failure }) => [state, failure.errorTag]),
@@ -175,9 +159,9 @@ describe("a call whose handler broke", () => {
   });
 
   it("[F-03] a call that makes a promise first, and has none, never began", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { diagnostic, settled } = defect(run, "a", bug);
-    await api.run(run.append([run.records.turn(["a", "b"]), settled], [diagnostic]));
+    await admin.api.run(run.append([run.records.turn(["a", "b"]), settled], [diagnostic]));
     const calls = await callsOf(`/runs/${run.place.runId}`);
     assert.deepStrictEqual(
       calls.map(({ state, failure }) => [state, failure]),
@@ -201,9 +185,9 @@ describe("a call whose handler broke", () => {
   };
 
   it("[F-03][CM-03] one inside another had it under way; calls of earlier turns, ids alike, are not of its batch", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { diagnostic, settled } = defect(run, "inner", bug);
-    await api.run(
+    await admin.api.run(
       run.append(
         [
           readonlyTurn(run, ["p"]),
@@ -238,11 +222,11 @@ describe("a call whose handler broke", () => {
   });
 
   it("[OP-05] an approved readonly call that broke has failed on its card too", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { place, records } = run;
     const asked = records.approvalRequested("a");
     const { diagnostic, settled } = defect(run, "a", bug);
-    await api.run(
+    await admin.api.run(
       run.append([readonlyTurn(run, ["a"]), asked, records.decided("a"), settled], [diagnostic]),
     );
     const card = await get(`/approvals/${asked.requestId}`);
@@ -257,7 +241,7 @@ describe("a call whose handler broke", () => {
 
 describe("a call in doubt", () => {
   it("[C074][C102][DU-07] stands still since its doubt, which says how and by whom it ended when the run is aborted instead", async () => {
-    const { append, place, records, unknownId } = await api.run(unknownRun());
+    const { append, place, records, unknownId } = await admin.api.run(unknownRun());
     const path = `/runs/${place.runId}`;
     const [open] = await callsOf(path);
     assert.strictEqual(open?.state, "unknown");
@@ -268,11 +252,11 @@ describe("a call in doubt", () => {
       [null, null, null],
     );
     await resolve(unknownId, "abort-submission");
-    await api.run(
+    await admin.api.run(
       append([
         {
           ...records.resolved("call-1", "abort-submission"),
-          actor: { kind: "operator", id: ann.operatorId, name: "Ann" },
+          actor: { kind: "operator", id: admin.ann.operatorId, name: "Ann" },
         },
         {
           ...records.runSettled("aborted"),
@@ -284,7 +268,7 @@ describe("a call in doubt", () => {
     assert.strictEqual(left?.state, "unknown", "that the run ended says nothing of the effect");
     assert.strictEqual(left?.doubt.since, open?.doubt.since);
     assert.strictEqual(left?.doubt.resolution, "abort-submission");
-    assert.strictEqual(left?.doubt.actor.id, ann.operatorId);
+    assert.strictEqual(left?.doubt.actor.id, admin.ann.operatorId);
     const run = await get(path);
     assert.deepStrictEqual(run.abort, {
       actor: left?.doubt.actor,
@@ -300,8 +284,8 @@ describe("a call in doubt", () => {
   });
 
   it("[OP-05][C103] is in doubt on its approval's card too: its effect is not known, and that is said", async () => {
-    const { append, place, records, requestIds } = await api.run(gatedRun());
-    await api.run(
+    const { append, place, records, requestIds } = await admin.api.run(gatedRun());
+    await admin.api.run(
       append([
         records.decided("call-1"),
         records.prepared("call-1"),
@@ -315,9 +299,9 @@ describe("a call in doubt", () => {
   });
 
   it("[DU-09] is answered also after its run has ended, though the call itself stays unknown", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const unknown = run.records.unknown("a", true);
-    await api.run(
+    await admin.api.run(
       run.append([
         run.records.turn(["a"]),
         run.records.prepared("a"),

@@ -1,33 +1,17 @@
 /** A run's page in parts: its newest turns, the older ones, the times of all, whole values, and its past. */
 import { Effect, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
-import { afterAll, assert, beforeAll, describe, it } from "vitest";
-import {
-  type Answer,
-  startApi,
-  type TestApi,
-  type TestOperator,
-} from "#tests/support/api-server.ts";
+import { assert, describe, it } from "vitest";
+import { adminApi } from "#tests/support/admin-api.ts";
+import type { Answer } from "#tests/support/api-server.ts";
 import { RunTimes } from "#lib/contract/http/run-parts.ts";
 import { sha256Hex } from "#lib/contract/json/digest.ts";
 import { largeResult } from "#lib/testing/conformance/result-cases.ts";
 import { readRunTimes } from "#server/views/run-times.ts";
 import { startedRun } from "#tests/support/ledger-fixtures.ts";
 
-let api: TestApi;
-let ann: TestOperator;
-
-beforeAll(async () => {
-  api = await startApi();
-  ann = await api.addOperator("admin");
-}, 60_000);
-afterAll(() => api.close());
-
-const get = async (path: string) => {
-  const answer = await api.request(path, { token: ann.token });
-  assert.strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
-};
+const admin = adminApi();
+const { get } = admin;
 
 /** The text of the times, read by the schema that the route promises: no key more, none less. */
 const decodeTimes = Schema.decodeUnknownSync(Schema.fromJsonString(RunTimes), {
@@ -52,7 +36,7 @@ const writeTurns = (turns: number) =>
 
 describe("a long run in parts", () => {
   it("[C080] [OP-07] comes with its newest turns and its first; the turns before come ten at a time and all of them are one whole", async () => {
-    const { place } = await api.run(writeTurns(37));
+    const { place } = await admin.api.run(writeTurns(37));
     const run = await get(`/runs/${place.runId}`);
     assert.deepStrictEqual(run.earlier, { turns: 34, calls: 850 });
     assert.strictEqual(run.turnViews[0].turn, 35);
@@ -85,10 +69,10 @@ describe("a long run in parts", () => {
   });
 
   it("[C080] times that one answer does not hold are its newest turns, whole, and how many calls come before them", async () => {
-    const { place } = await api.run(writeTurns(6));
+    const { place } = await admin.api.run(writeTurns(6));
     const read = async (before: number, most: number) => {
       const { items, left } = decodeTimes(
-        await api.run(readRunTimes(place.tenantId, place.runId, before, most)),
+        await admin.api.run(readRunTimes(place.tenantId, place.runId, before, most)),
       );
       return [items.map(({ turn, calls }) => [turn, calls.length]), left];
     };
@@ -111,7 +95,7 @@ describe("a long run in parts", () => {
   });
 
   it("[C080] a short run comes whole, and its first turn once", async () => {
-    const { place } = await api.run(writeTurns(3));
+    const { place } = await admin.api.run(writeTurns(3));
     const run = await get(`/runs/${place.runId}`);
     assert.deepStrictEqual(run.earlier, { turns: 0, calls: 0 });
     assert.deepStrictEqual(run.opening, []);
@@ -119,9 +103,9 @@ describe("a long run in parts", () => {
   });
 
   it("[C051] a value that is too long for the page is cut with its size, and its whole is a download", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const long = { note: "é".repeat(100_000) };
-    await api.run(
+    await admin.api.run(
       run.append([
         run.records.turn(["a"], { parameters: long }),
         run.records.settled("a", { text: "r".repeat(70_000) }),
@@ -132,21 +116,21 @@ describe("a long run in parts", () => {
     assert.strictEqual(call.parameters.cut, true);
     assert.strictEqual(call.parameters.originalBytes, 200_011);
     const path = `/runs/${run.place.runId}/turns/1/body?callId=a&body=`;
-    const whole = await api.request(`${path}parameters`, { token: ann.token });
+    const whole = await admin.api.request(`${path}parameters`, { token: admin.ann.token });
     assert.deepStrictEqual(whole.body, long);
     assert.match(whole.headers.get("content-disposition") ?? "", /^attachment; filename="run_/);
     const result = await get(`${path}result`);
     assert.strictEqual(result.text.length, 70_000);
-    const none = await api.request(`${path}effectiveParameters`, { token: ann.token });
+    const none = await admin.api.request(`${path}effectiveParameters`, { token: admin.ann.token });
     assert.strictEqual(none.status, 404);
   });
 
   it("[R52] [C042] a result that the model got a bounded copy of is a download of the whole, byte for byte, for its own tenant", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const hostile = { html: "<script>alert(1)</script>\u0000\ud800 ß".repeat(5_000) };
     const whole = largeResult(run.place, run.records, "a", hostile);
     const part = largeResult(run.place, run.records, "b", "€".repeat(3_000_000));
-    await api.run(
+    await admin.api.run(
       run.append(
         [run.records.turn(["a", "b"]), whole.record, part.record],
         [],
@@ -162,15 +146,15 @@ describe("a long run in parts", () => {
       ],
     );
     const path = `/runs/${run.place.runId}/turns/1/body?body=wholeResult&callId=`;
-    const file = await fetch(`${api.origin}/api/v1${path}a`, {
-      headers: { authorization: `Bearer ${ann.token}` },
+    const file = await fetch(`${admin.api.origin}/api/v1${path}a`, {
+      headers: { authorization: `Bearer ${admin.ann.token}` },
     });
     assert.strictEqual(sha256Hex(await file.text()), whole.result.digest);
     assert.match(file.headers.get("content-disposition") ?? "", /^attachment; filename="run_/);
     assert.strictEqual(file.headers.get("content-type"), "application/json");
     assert.strictEqual(file.headers.get("x-content-type-options"), "nosniff");
-    const beginning = await fetch(`${api.origin}/api/v1${path}b`, {
-      headers: { authorization: `Bearer ${ann.token}` },
+    const beginning = await fetch(`${admin.api.origin}/api/v1${path}b`, {
+      headers: { authorization: `Bearer ${admin.ann.token}` },
     });
     assert.strictEqual(sha256Hex(await beginning.text()), part.result.digest);
     assert.match(beginning.headers.get("content-disposition") ?? "", /\.part\.txt"$/);
@@ -179,23 +163,29 @@ describe("a long run in parts", () => {
     assert.deepStrictEqual(await get(`${path.replace("wholeResult", "result")}a`), {
       truncated: true,
     });
-    const stranger = await api.addOperator("admin", "other");
-    assert.strictEqual((await api.request(`${path}a`, { token: stranger.token })).status, 404);
+    const stranger = await admin.api.addOperator("admin", "other");
+    assert.strictEqual(
+      (await admin.api.request(`${path}a`, { token: stranger.token })).status,
+      404,
+    );
     // A text that is not the recorded one is not given out as if it were.
-    await api.run(
+    await admin.api.run(
       Effect.flatMap(
         SqlClient,
         (sql) => sql`UPDATE kept_results SET body = replace(body, 'alert', 'other')
           WHERE run_id = ${run.place.runId}`,
       ),
     );
-    assert.strictEqual((await api.request(`${path}a`, { token: ann.token })).status, 404);
+    assert.strictEqual(
+      (await admin.api.request(`${path}a`, { token: admin.ann.token })).status,
+      404,
+    );
   });
 });
 
 describe("the past of a run", () => {
   it("[OP-01] after its last event it is the run of today, and at each event before it what the page showed then", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { records } = run;
     const seen: Array<Answer> = [];
     const look = async () => {
@@ -215,11 +205,11 @@ describe("the past of a run", () => {
       }
     };
     await look();
-    await api.run(run.append([records.turn(["a", "b"]), records.approvalRequested("a")]));
+    await admin.api.run(run.append([records.turn(["a", "b"]), records.approvalRequested("a")]));
     await look();
-    await api.run(run.append([records.prepared("b"), records.settled("b", { ok: "b" })]));
+    await admin.api.run(run.append([records.prepared("b"), records.settled("b", { ok: "b" })]));
     await look();
-    await api.run(run.append([records.suspended("approval")]));
+    await admin.api.run(run.append([records.suspended("approval")]));
     await look();
     for (const { page, records: stored, sequence } of seen) {
       assert.deepStrictEqual(await recordsOf(run.place.runId, sequence), stored);
@@ -243,7 +233,9 @@ describe("the past of a run", () => {
     assert.isNull(last.next);
     const before = await get(`/runs/${run.place.runId}/moments/${last.previous}`);
     assert.strictEqual(before.next, last.sequence);
-    const early = await api.request(`/runs/${run.place.runId}/moments/0`, { token: ann.token });
+    const early = await admin.api.request(`/runs/${run.place.runId}/moments/0`, {
+      token: admin.ann.token,
+    });
     assert.strictEqual(early.status, 404);
   });
 });
@@ -256,16 +248,16 @@ const recordsOf = async (runId: string, at?: number): Promise<ReadonlyArray<numb
 
 describe("what a past says of exposure", () => {
   it("[OP-02] a turn that had not been recorded by then is not there, and one that had says what it says today", async () => {
-    const run = await api.run(startedRun());
-    await api.run(run.append([run.records.turn(["a"])]));
+    const run = await admin.api.run(startedRun());
+    await admin.api.run(run.append([run.records.turn(["a"])]));
     const { sequence } = await untilRecorded(run.place.runId, 1);
-    await api.run(run.append([run.records.turn(["b"], { turn: 2 })]));
+    await admin.api.run(run.append([run.records.turn(["b"], { turn: 2 })]));
     await untilRecorded(run.place.runId, 2);
     const explained = (turn: number, at: number) =>
-      api.request(
+      admin.api.request(
         `/runs/${run.place.runId}/exposure-explanation?tool=refund&turn=${turn}&at=${at}`,
         {
-          token: ann.token,
+          token: admin.ann.token,
         },
       );
     const today = await get(`/runs/${run.place.runId}/exposure-explanation?tool=refund&turn=1`);
@@ -273,7 +265,9 @@ describe("what a past says of exposure", () => {
     assert.strictEqual((await explained(2, sequence)).status, 404);
     assert.strictEqual((await explained(2, sequence + 1_000)).status, 200);
     const shown = (at: number) =>
-      api.request(`/runs/${run.place.runId}/turns/2/exposure?at=${at}`, { token: ann.token });
+      admin.api.request(`/runs/${run.place.runId}/turns/2/exposure?at=${at}`, {
+        token: admin.ann.token,
+      });
     assert.deepStrictEqual(
       [(await shown(sequence)).status, (await shown(sequence + 1_000)).status],
       [404, 200],
@@ -283,20 +277,20 @@ describe("what a past says of exposure", () => {
 
 describe("the records of a past", () => {
   it("[OP-01][OP-02] end where they ended then, also when a call of it was made again since", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const { records } = run;
-    await api.run(run.append([records.turn(["a"])]));
-    await api.run(run.append([records.prepared("a")]));
-    await api.run(run.append([records.unknown("a"), records.suspended("unknown")]));
+    await admin.api.run(run.append([records.turn(["a"])]));
+    await admin.api.run(run.append([records.prepared("a")]));
+    await admin.api.run(run.append([records.unknown("a"), records.suspended("unknown")]));
     const stood = await recordsOf(run.place.runId);
     const { sequence } = await untilPast(
       run.place.runId,
       ({ openUnknowns, state }) => openUnknowns === 1 && state === "unknown",
     );
-    await api.run(run.append([records.resolved("a", "safe-to-retry")]));
-    await api.run(run.append([records.attempt(2)]));
-    await api.run(run.append([records.prepared("a", 2)]));
-    await api.run(run.append([{ ...records.settled("a"), turn: 1 }]));
+    await admin.api.run(run.append([records.resolved("a", "safe-to-retry")]));
+    await admin.api.run(run.append([records.attempt(2)]));
+    await admin.api.run(run.append([records.prepared("a", 2)]));
+    await admin.api.run(run.append([{ ...records.settled("a"), turn: 1 }]));
     const last = await untilPast(run.place.runId, ({ turnViews }) =>
       turnViews[0].calls.every(({ state }: Answer) => state === "succeeded"),
     );
@@ -310,14 +304,14 @@ describe("the records of a past", () => {
 
 describe("a past whose first events are gone", () => {
   it("[OP-02] is refused for records and exposure as for the run itself, and told by nothing that was left of it", async () => {
-    const run = await api.run(startedRun());
-    await api.run(run.append([run.records.turn(["a"])]));
-    await api.run(run.append([run.records.turn(["b"], { turn: 2 })]));
+    const run = await admin.api.run(startedRun());
+    await admin.api.run(run.append([run.records.turn(["a"])]));
+    await admin.api.run(run.append([run.records.turn(["b"], { turn: 2 })]));
     const { sequence, previous } = await untilRecorded(run.place.runId, 2);
     const whole = await recordsOf(run.place.runId, sequence);
     assert.deepStrictEqual(whole, await recordsOf(run.place.runId));
     // As retention trims: the log's front, here through the first turn's event.
-    await api.run(
+    await admin.api.run(
       Effect.flatMap(
         SqlClient,
         (sql) => sql`
@@ -330,8 +324,8 @@ describe("a past whose first events are gone", () => {
       `turns/1/exposure?at=${sequence}`,
       `exposure-explanation?tool=refund&turn=1&at=${sequence}`,
     ]) {
-      const { body, status } = await api.request(`/runs/${run.place.runId}/${path}`, {
-        token: ann.token,
+      const { body, status } = await admin.api.request(`/runs/${run.place.runId}/${path}`, {
+        token: admin.ann.token,
       });
       assert.strictEqual(status, 422, `${path}: ${JSON.stringify(body)}`);
       assert.include(body.message, "not kept any more");
@@ -347,7 +341,9 @@ const untilRecorded = (runId: string, turns: number): Promise<Answer> =>
 /** The newest event of the run once the log tells of this state. */
 const untilPast = async (runId: string, isThere: (run: Answer) => boolean): Promise<Answer> => {
   for (;;) {
-    const answer = await api.request(`/runs/${runId}/moments/999999999`, { token: ann.token });
+    const answer = await admin.api.request(`/runs/${runId}/moments/999999999`, {
+      token: admin.ann.token,
+    });
     if (answer.status === 200 && isThere(answer.body.run)) return answer.body;
     await new Promise((done) => setTimeout(done, 30));
   }

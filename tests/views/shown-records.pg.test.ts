@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect";
 import { SqlClient } from "effect/unstable/sql/SqlClient";
 import fc from "fast-check";
-import { afterAll, assert, beforeAll, describe, it } from "vitest";
+import { assert, describe, it } from "vitest";
 import { canonicalJson } from "#lib/contract/json/canonical-json.ts";
 import type { Json } from "#lib/contract/json/json.ts";
 import { EpochMillis } from "#lib/contract/ids.ts";
@@ -12,27 +12,12 @@ import { millis } from "#server/views/columns.ts";
 import { readCalls } from "#server/views/run-rows.ts";
 import { decodeRows } from "#server/views/snapshot.ts";
 import { jsonValue } from "#tests/contract-json/arbitrary-json.ts";
-import {
-  type Answer,
-  startApi,
-  type TestApi,
-  type TestOperator,
-} from "#tests/support/api-server.ts";
+import { adminApi } from "#tests/support/admin-api.ts";
+import type { Answer } from "#tests/support/api-server.ts";
 import { startedRun } from "#tests/support/ledger-fixtures.ts";
 
-let api: TestApi;
-let ann: TestOperator;
-beforeAll(async () => {
-  api = await startApi();
-  ann = await api.addOperator("admin");
-}, 60_000);
-afterAll(() => api.close());
-
-const get = async (path: string) => {
-  const answer = await api.request(path, { token: ann.token });
-  assert.strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
-};
+const admin = adminApi();
+const { get } = admin;
 
 const WholeRow = Schema.Struct({
   recordedAt: EpochMillis,
@@ -73,7 +58,7 @@ describe("a run's page whose records are long", () => {
       numRuns: 40,
       seed: 2_112,
     });
-    const { place } = await api.run(
+    const { place } = await admin.api.run(
       Effect.gen(function* () {
         const run = yield* startedRun();
         for (const [place, calls] of turns.entries()) {
@@ -100,7 +85,7 @@ describe("a run's page whose records are long", () => {
         return run;
       }),
     );
-    const slow = sent(await api.run(slowTurns(place)));
+    const slow = sent(await admin.api.run(slowTurns(place)));
     const shown: Array<unknown> = [];
     for (let first = 1; first <= turns.length; first += 10)
       shown.push(...(await get(`/runs/${place.runId}/turns?first=${first}`)).items);
@@ -113,7 +98,7 @@ describe("a run's page whose records are long", () => {
       for (const [index, { result, value: parameters }] of calls.entries()) {
         const path = `/runs/${place.runId}/turns/${at + 1}/body?callId=c${index}&body=`;
         const text = async (body: string) =>
-          (await api.request(`${path}${body}`, { token: ann.token })).text;
+          (await admin.api.request(`${path}${body}`, { token: admin.ann.token })).text;
         assert.strictEqual(await text("parameters"), canonicalJson(parameters));
         assert.strictEqual(await text("result"), canonicalJson(result));
         if (index % 2 === 0)
@@ -122,12 +107,12 @@ describe("a run's page whose records are long", () => {
   });
 
   it("[C051] tells the true size of a value that was cut, also where the page's values together are too long", async () => {
-    const run = await api.run(startedRun());
+    const run = await admin.api.run(startedRun());
     const ids = Array.from({ length: 90 }, (_, index) => `c${index}`);
     const declared = run.records.turn(ids);
     // The first is cut by itself, and its beginning alone is longer than what each of too many may have.
     const values = ids.map((_, index) => long(index === 0 ? "€" : "y", 60_000));
-    await api.run(
+    await admin.api.run(
       run.append([
         {
           ...declared,

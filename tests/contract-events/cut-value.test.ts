@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest";
-import { isCutValue } from "#lib/client/cut-value.ts";
+import { isCutValue } from "#lib/contract/cut-value.ts";
 import { cutLongValue } from "#lib/durable/record-events.ts";
 
 describe("a cut value", () => {

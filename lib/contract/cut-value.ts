@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema";
-import { CutValue } from "../contract/events.ts";
+import { CutValue } from "./events.ts";
 
 const looksCut = Schema.is(CutValue);
 
